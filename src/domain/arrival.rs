@@ -1,0 +1,42 @@
+//! Arrivals: single HTTP requests for a receipt.
+
+use chrono::{DateTime, Utc};
+
+use super::{DeliveryRef, DeliveryState, ReceiptId, RouteName};
+
+/// What one HTTP request was for its receipt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrivalKind {
+    /// It made the receipt.
+    First,
+    /// The same event with the same payload again, or through another hook.
+    Duplicate,
+    /// The same event with another payload: kept beside the first, never run.
+    Conflict,
+}
+
+/// What recording one request came to. Every variant is committed before it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrival {
+    /// A new receipt, with so many deliveries.
+    First {
+        /// The receipt that was made.
+        receipt: ReceiptId,
+    },
+    /// The same payload was stored before.
+    Duplicate(SeenBefore),
+    /// Another payload was stored before under this delivery id; this one is kept as a conflict.
+    Conflict(SeenBefore),
+}
+
+/// The receipt that was there first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenBefore {
+    /// The receipt.
+    pub receipt: ReceiptId,
+    /// When its first request had been read whole, by the receiving node's clock.
+    pub first_received_at: DateTime<Utc>,
+    /// Where its deliveries stand now.
+    pub deliveries: Vec<(RouteName, DeliveryRef, DeliveryState)>,
+}

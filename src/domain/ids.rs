@@ -1,0 +1,147 @@
+//! Identifiers that Oncehook allots: `rcp_…`, `dlv_…`, `att_…`. Sortable by time (a ULID behind a prefix), one type
+//! each so that they cannot be mixed up. The provider's own id is [`DeliveryId`](super::DeliveryId), not one of these.
+
+use std::{fmt, str::FromStr};
+
+use ulid::Ulid;
+use uuid::Uuid;
+
+/// A text that is not an id of the kind that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a {what} id: expected {prefix:?} followed by 26 letters and digits")]
+pub struct ParseIdError {
+    what: &'static str,
+    prefix: &'static str,
+    text: String,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Ulid);
+
+        impl $name {
+            /// What each of these ids begins with.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// A new id: 48 bits of milliseconds, 80 random bits.
+            #[must_use]
+            #[expect(clippy::new_without_default, reason = "a new id is an act, not a default")]
+            pub fn new() -> Self {
+                Self(Ulid::generate())
+            }
+
+            /// The 128 bits, as the database keeps them.
+            #[must_use]
+            pub fn uuid(self) -> Uuid {
+                Uuid::from_u128(self.0.0)
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(uuid: Uuid) -> Self {
+                Self(Ulid(uuid.as_u128()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", $prefix, self.0.to_string().to_ascii_lowercase())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                let refused = || ParseIdError {
+                    what: $what,
+                    prefix: $prefix,
+                    text: text.chars().take(64).collect(),
+                };
+                let digits = text.strip_prefix($prefix).ok_or_else(refused)?;
+                if digits.len() != ulid::ULID_LEN {
+                    return Err(refused());
+                }
+                Ulid::from_string(&digits.to_ascii_uppercase())
+                    .map(Self)
+                    .map_err(|_| refused())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+id!(
+    /// Names one receipt, for ever: printed in answers, searched for by operators.
+    ReceiptId,
+    "rcp_",
+    "receipt"
+);
+id!(
+    /// Names one delivery (one receipt × one route). It is the `Idempotency-Key` that destinations see, the same on
+    /// every attempt.
+    DeliveryRef,
+    "dlv_",
+    "delivery"
+);
+id!(
+    /// Names one attempt of a delivery.
+    AttemptId,
+    "att_",
+    "attempt"
+);
+id!(
+    /// Names one row on the apalis queue ("drain this lane"). A lane that changes its job is fenced by this id.
+    JobId,
+    "job_",
+    "job"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_back_from_its_own_text() {
+        let id = ReceiptId::new();
+        assert_eq!(id.to_string().parse::<ReceiptId>().unwrap(), id);
+        assert_eq!(ReceiptId::from(id.uuid()), id);
+    }
+
+    #[test]
+    fn an_id_of_another_kind_is_refused_with_the_prefix_to_use() {
+        let text = DeliveryRef::new().to_string();
+        let refusal = text.parse::<ReceiptId>().unwrap_err().to_string();
+        assert!(refusal.contains("rcp_"), "{refusal}");
+        for bad in ["", "rcp_", "rcp_é", "rcp_0000000000000000000000000é", "rcp_zzzzzzzzzzzzzzzzzzzzzzzzzzz"] {
+            assert!(bad.parse::<ReceiptId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ids_sort_by_the_time_they_were_made() {
+        let early = ReceiptId(Ulid::from_parts(1_000, u128::MAX >> 48));
+        let late = ReceiptId(Ulid::from_parts(1_001, 0));
+        assert!(early.to_string() < late.to_string() && early.uuid() < late.uuid());
+    }
+}
