@@ -5,6 +5,10 @@
 
 pub mod clock;
 pub mod config;
+mod crash_point;
 pub mod domain;
 pub mod provider;
+pub mod record;
+pub mod run;
+pub mod store;
 pub mod verify;

@@ -1,0 +1,20 @@
+//! All SQL, one file a table or a step of the path. The caller owns the transaction.
+
+pub mod record_new;
+pub mod record_seen_before;
+
+/// Why a query failed.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct StoreError(#[from] sqlx::Error);
+impl StoreError {
+    pub fn is_outcome_unknown(&self) -> bool {
+        false
+    }
+    pub fn is_database_away(&self) -> bool {
+        false
+    }
+}
+
+/// What a query came to.
+pub type Result<T> = std::result::Result<T, sqlx::Error>;

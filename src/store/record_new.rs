@@ -1,0 +1,134 @@
+//! The recording statement: takes a batch of new receipts, writes those whose event was never seen, with payloads,
+//! deliveries, lanes and jobs, in one statement and so in one transaction. Never updates what is there.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::domain::{NewReceipt, ReceiptId};
+
+/// Writes the receipts of `batch` whose event is new, and tells which those are. What is left out was seen before, or
+/// stands twice in the batch.
+///
+/// Locks, in this order: the lanes concerned, sorted (no write if the lane is open); then the receipts' identities, sorted.
+/// Every recorder takes them in this order, so recorders cannot deadlock, and a lane's sequence is its commit order.
+pub async fn record_new(conn: &mut PgConnection, batch: &[NewReceipt]) -> sqlx::Result<HashSet<ReceiptId>> {
+    let receipts = ReceiptColumns::of(batch);
+    let planned = PlannedColumns::of(batch);
+    let recorded = sqlx::query_file_scalar!(
+        "src/store/record_new.sql",
+        &receipts.id,
+        &receipts.source as &[&str],
+        &receipts.delivery_id as &[&str],
+        &receipts.hook_scope as &[&str],
+        &receipts.hook_id as &[Option<&str>],
+        &receipts.event_type as &[&str],
+        &receipts.ordering_key as &[Option<&str>],
+        &receipts.event_time as &[Option<DateTime<Utc>>],
+        &receipts.event_time_path as &[Option<&str>],
+        &receipts.received_at,
+        &receipts.body_digest as &[&[u8]],
+        &receipts.normalised_digest as &[&[u8]],
+        &receipts.secret_fingerprint as &[Option<&str>],
+        &receipts.signed_at as &[Option<DateTime<Utc>>],
+        &receipts.remote_address as &[Option<&str>],
+        &receipts.flags as &[String],
+        &receipts.headers as &[Vec<u8>],
+        &receipts.body as &[&[u8]],
+        &planned.receipt_id,
+        &planned.delivery,
+        &planned.route as &[&str],
+        &planned.destination as &[&str],
+        &planned.ordering_key as &[Option<&str>],
+        &planned.job_id as &[String],
+        &planned.job_without_lane as &[String],
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(recorded.into_iter().map(ReceiptId::from).collect())
+}
+
+/// Separates flags on their way into SQL; [`Flag`](crate::domain::Flag) holds no control characters.
+const FLAG_SEPARATOR: &str = "\u{1f}";
+
+/// The batch as arrays, one a column: `unnest` makes rows of them.
+#[derive(Default)]
+struct ReceiptColumns<'a> {
+    id: Vec<Uuid>,
+    source: Vec<&'a str>,
+    delivery_id: Vec<&'a str>,
+    hook_scope: Vec<&'a str>,
+    hook_id: Vec<Option<&'a str>>,
+    event_type: Vec<&'a str>,
+    ordering_key: Vec<Option<&'a str>>,
+    event_time: Vec<Option<DateTime<Utc>>>,
+    event_time_path: Vec<Option<&'a str>>,
+    received_at: Vec<DateTime<Utc>>,
+    body_digest: Vec<&'a [u8]>,
+    normalised_digest: Vec<&'a [u8]>,
+    secret_fingerprint: Vec<Option<&'a str>>,
+    signed_at: Vec<Option<DateTime<Utc>>>,
+    remote_address: Vec<Option<&'a str>>,
+    flags: Vec<String>,
+    headers: Vec<Vec<u8>>,
+    body: Vec<&'a [u8]>,
+}
+
+impl<'a> ReceiptColumns<'a> {
+    fn of(batch: &'a [NewReceipt]) -> Self {
+        let mut columns = Self::default();
+        for new in batch {
+            columns.id.push(new.id.uuid());
+            columns.source.push(new.source.as_str());
+            columns.delivery_id.push(new.delivery_id.as_str());
+            columns.hook_scope.push(&new.hook_scope);
+            columns.hook_id.push(new.hook_id.as_deref());
+            columns.event_type.push(new.event_type.as_str());
+            columns.ordering_key.push(new.ordering_key.as_ref().map(|key| key.as_str()));
+            columns.event_time.push(new.event_time.map(|time| time.at));
+            columns.event_time_path.push(new.event_time.map(|time| time.path));
+            columns.received_at.push(new.received_at);
+            columns.body_digest.push(new.body_digest.as_bytes());
+            columns.normalised_digest.push(new.normalised_digest.as_bytes());
+            columns.secret_fingerprint.push(new.secret.as_ref().map(|secret| secret.as_str()));
+            columns.signed_at.push(new.signed_at);
+            columns.remote_address.push(new.remote_address.as_deref());
+            columns.flags.push(new.flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(FLAG_SEPARATOR));
+            columns.headers.push(new.headers.to_wire());
+            columns.body.push(&new.body);
+        }
+        columns
+    }
+}
+
+/// The batch's deliveries as arrays, in the order of the batch.
+#[derive(Default)]
+struct PlannedColumns<'a> {
+    receipt_id: Vec<Uuid>,
+    delivery: Vec<Uuid>,
+    route: Vec<&'a str>,
+    destination: Vec<&'a str>,
+    ordering_key: Vec<Option<&'a str>>,
+    job_id: Vec<String>,
+    job_without_lane: Vec<String>,
+}
+
+impl<'a> PlannedColumns<'a> {
+    fn of(batch: &'a [NewReceipt]) -> Self {
+        let mut columns = Self::default();
+        for new in batch {
+            for planned in &new.deliveries {
+                columns.receipt_id.push(new.id.uuid());
+                columns.delivery.push(planned.delivery.uuid());
+                columns.route.push(planned.route.as_str());
+                columns.destination.push(planned.destination.as_str());
+                columns.ordering_key.push(planned.ordering_key.as_ref().map(|key| key.as_str()));
+                columns.job_id.push(planned.job.to_string());
+                columns.job_without_lane.push(planned.delivery.to_string());
+            }
+        }
+        columns
+    }
+}

@@ -1,0 +1,80 @@
+with incoming as (
+    select *
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+                $9::text[], $10::timestamptz[], $11::bytea[], $12::bytea[], $13::text[], $14::timestamptz[], $15::text[],
+                $16::text[], $17::bytea[], $18::bytea[])
+         with ordinality
+         as i (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path,
+               received_at, body_digest, normalised_digest, secret_fingerprint, signed_at, remote_address, flags, headers,
+               body, place)
+),
+-- Events that were seen before are left out here, so that they open no lanes; a race is settled by the constraint below.
+unseen as (
+    select i.*
+    from incoming i
+    where not exists (select from oncehook.receipts r
+                      where r.source = i.source and r.delivery_id = i.delivery_id and r.hook_scope = i.hook_scope)
+),
+planned as (
+    select p.*
+    from unnest($19::uuid[], $20::uuid[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[])
+         with ordinality
+         as p (receipt_id, delivery, route, destination, ordering_key, job_id, delivery_text, place)
+    join unseen u on u.id = p.receipt_id
+),
+heads as (
+    select distinct on (route, ordering_key) route, ordering_key, job_id
+    from planned
+    where ordering_key is not null
+    order by route, ordering_key, place
+),
+-- Lanes first, sorted: the conflict takes the row lock of an open lane and writes nothing; only new lanes are returned.
+opened as (
+    insert into oncehook.lanes (route, ordering_key, job_id)
+    select route, ordering_key, job_id
+    from heads
+    order by route, ordering_key
+    on conflict (route, ordering_key) do update set job_id = excluded.job_id where false
+    returning route, ordering_key, job_id
+),
+stored as (
+    insert into oncehook.receipts (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time,
+                                   event_time_path, received_at, body_digest, normalised_digest, body_bytes,
+                                   secret_fingerprint, signed_at, remote_address, flags)
+    select id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
+           body_digest, normalised_digest, octet_length(body), secret_fingerprint, signed_at, remote_address,
+           case when flags = '' then '{}' else string_to_array(flags, e'\x1f') end
+    from unseen
+    where (select count(*) from opened) >= 0  -- the lanes are locked before the first receipt
+    order by source, delivery_id, hook_scope, place
+    on conflict on constraint receipts_identity do nothing
+    returning id
+),
+kept as (
+    insert into oncehook.payloads (receipt_id, headers, body)
+    select u.id, u.headers, u.body
+    from unseen u join stored s on s.id = u.id
+),
+-- The sequence is allotted here, in the order of the batch, while the lanes are locked.
+asked as (
+    insert into oncehook.deliveries (id, receipt_id, route, destination, ordering_key, job_id, state)
+    select p.delivery, p.receipt_id, p.route, p.destination, p.ordering_key,
+           case when p.ordering_key is null then p.job_id end,
+           case when p.ordering_key is null or o.job_id is not null then 'queued' else 'waiting' end
+    from planned p
+    join stored s on s.id = p.receipt_id
+    left join opened o on o.job_id = p.job_id
+    order by p.place
+),
+rung as (
+    insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority)
+    select j.job_id, 'oncehook', convert_to(j.work::text, 'UTF8'), 'Pending', 0, 1000000,
+           oncehook.now() - interval '1 second', 0
+    from (select job_id, json_build_object('v', 1, 'route', route, 'ordering_key', ordering_key) as work
+          from opened
+          union all
+          select p.job_id, json_build_object('v', 1, 'delivery', p.delivery_text)
+          from planned p join stored s on s.id = p.receipt_id
+          where p.ordering_key is null) j
+)
+select id as "id!" from stored
