@@ -62,8 +62,7 @@ pub enum IdentifyError {
     DeliveryIdUnusable {
         /// The header that was read.
         header: &'static str,
-        /// What is wrong with it.
-        #[source]
+        /// What is wrong with it; the message holds it, so it is no source.
         why: DeliveryIdError,
     },
     /// A form-encoded body has no field `payload`.
