@@ -10,8 +10,6 @@ mod moment;
 mod standard_webhooks;
 mod stripe;
 mod subject;
-#[cfg(test)]
-mod tests;
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -98,6 +96,9 @@ impl FromStr for Provider {
             .ok_or_else(|| UnknownProvider { text: text.chars().take(64).collect() })
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
 mod names {

@@ -4,15 +4,13 @@
 //! Header facts: docs.github.com, "Webhook events and payloads", delivery headers; content types and the form field
 //! `payload`: github/docs `data/reusables/webhooks/content_type_and_secret.md`.
 
-mod events;
+pub(super) mod events;
 mod form;
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 
-#[cfg(test)]
-pub(super) use events::EVENTS;
 use events::row_of;
 use form::{FormField, form_field};
 

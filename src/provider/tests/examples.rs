@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{super::github::EVENTS, flags, github, key, stripe};
+use super::{super::github::events::EVENTS, flags, github, key, stripe};
 
 /// A file or folder of the shared data; `None`, with a message, where it is not there.
 fn shared(path: &str) -> Option<PathBuf> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::{github::EVENTS, stripe, subject::EventRow};
+use super::super::{github::events::EVENTS, stripe, subject::EventRow};
 
 const PAGE: &str = include_str!("../../../docs/providers.md");
 
