@@ -5,6 +5,9 @@
 
 pub mod clock;
 pub mod config;
+pub mod deliver;
 pub mod domain;
 pub mod provider;
+pub mod route;
+pub mod run;
 pub mod verify;

@@ -1,0 +1,3 @@
+//! Run: works off lanes. `retry` decides, purely, what follows an attempt.
+
+pub mod retry;
