@@ -136,6 +136,25 @@ async fn a_destination_without_the_tls_it_should_have_fails_the_attempt() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_not_made_in_time_fails_the_attempt() {
+    // A listener whose queue is full: the system leaves further connections without an answer.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let _queued = [
+        tokio::net::TcpStream::connect(address).await.unwrap(),
+        tokio::net::TcpStream::connect(address).await.unwrap(),
+    ];
+    let url: url::Url = format!("http://{address}/").parse().unwrap();
+    for (connect_timeout, timeout) in [(SHORT, AMPLE), (AMPLE, SHORT)] {
+        let outcome = attempt(HttpDestination { connect_timeout, timeout, ..settings(url.clone()) }).await;
+        assert_eq!(outcome.class, OutcomeClass::Failed, "{outcome:?}");
+        assert!(outcome.reason.contains("no connection") && outcome.reason.contains("100ms"), "{}", outcome.reason);
+    }
+}
+
+#[tokio::test]
 async fn a_destination_that_comes_back_is_reached_again() {
     let destination = TestDestination::start([]).await;
     let to = destinations(DestinationKind::Http(settings(destination.url())), &Clock::system());
