@@ -6,9 +6,11 @@
 pub mod clock;
 pub mod config;
 mod crash_point;
+pub mod deliver;
 pub mod domain;
 pub mod provider;
 pub mod record;
+pub mod route;
 pub mod run;
 pub mod store;
 pub mod verify;

@@ -1,6 +1,3 @@
-//! stub
-#[derive(Clone, Debug, Default)]
-pub struct Doorbell;
-impl Doorbell {
-    pub fn ring(&self) {}
-}
+//! Run: works off lanes. `retry` decides, purely, what follows an attempt.
+
+pub mod retry;
