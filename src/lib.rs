@@ -7,4 +7,6 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod provider;
+pub mod run;
+pub mod store;
 pub mod verify;
