@@ -2,6 +2,7 @@
 //! commits: the caller owns the transaction. Times that decide anything are the database's (`oncehook.now()`).
 
 pub mod deliveries;
+mod error;
 pub mod instances;
 pub mod jobs;
 pub mod lanes;
@@ -9,13 +10,10 @@ pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
 
+pub use error::StoreError;
+
 /// What came back from the database.
 pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// The database refused, or was not there.
-#[derive(Debug, thiserror::Error)]
-#[error("the database: {0}")]
-pub struct StoreError(#[from] sqlx::Error);
 
 /// A value that stands in a row, read into its type. A row that does not read is a fault of the data, reported as such.
 pub(crate) fn read<T>(text: &str) -> Result<T>
