@@ -6,5 +6,7 @@
 pub mod clock;
 pub mod config;
 pub mod domain;
+pub mod postgres;
 pub mod provider;
+pub mod store;
 pub mod verify;
