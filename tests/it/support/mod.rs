@@ -1,0 +1,5 @@
+//! What the tests stand on.
+
+pub mod cluster;
+mod keeper;
+pub mod own_cluster;
