@@ -4,14 +4,17 @@
 //! intake → verify → identify (`provider`) → record → run → deliver → settle (`run`).
 
 pub mod admin;
+pub mod app;
 pub mod blueprint;
 pub mod clock;
 pub mod config;
 mod crash_point;
+pub mod database;
 pub mod deliver;
 pub mod domain;
 pub mod health;
 pub mod intake;
+pub mod postgres;
 pub mod provider;
 pub mod record;
 pub mod route;

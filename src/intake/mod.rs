@@ -16,7 +16,7 @@ use bytes::Bytes;
 
 pub use self::{
     budget::Budget,
-    server::{IntakeServer, bind},
+    server::{BoundServer, bind},
     tally::{Tally, Turnout},
 };
 use self::{

@@ -1,11 +1,14 @@
 //! All SQL but the migrations: one file a table, one function a query. A function takes a connection and never begins or
 //! commits: the caller owns the transaction. Times that decide anything are the database's (`oncehook.now()`).
 
+pub mod boot_check;
+pub mod connect;
 pub mod deliveries;
 mod error;
 pub mod instances;
 pub mod jobs;
 pub mod lanes;
+pub mod migrate;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
@@ -22,4 +25,16 @@ where
     T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     text.parse().map_err(|refusal: T::Err| sqlx::Error::Decode(refusal.into()).into())
+}
+
+/// Whether the database answers and can be written. Takes no locks.
+///
+/// # Errors
+/// When it does not, or is a standby.
+pub async fn answers(conn: &mut sqlx::PgConnection) -> Result<()> {
+    let is_standby = sqlx::query_scalar!(r#"select pg_is_in_recovery() as "is_standby!""#).fetch_one(conn).await?;
+    if is_standby {
+        return Err(StoreError::Unusable { problem: "the database is a standby and cannot be written".to_owned() });
+    }
+    Ok(())
 }
