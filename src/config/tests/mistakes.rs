@@ -271,3 +271,18 @@ fn a_check_prints_what_is_good_and_what_is_to_come() {
     "#);
     assert!(!check(&Case::new("x = 1", &[]).options).is_good());
 }
+
+#[test]
+fn what_is_missing_is_named_at_the_line_of_its_table() {
+    for (line, key, at) in [
+        ("provider = \"github\"", "sources.github.provider", 2),
+        ("kind = \"log\"", "destinations.demo.kind", 6),
+        ("name = \"all\"", "routes[0].name", 9),
+        ("events = [\"*\"]", "routes[0].events", 9),
+        ("destination = \"demo\"", "routes[0].destination", 9),
+    ] {
+        let text = mistakes_with(line, "");
+        assert!(text.contains(&format!(":{at}: {key}\n  problem: is missing")), "{text}");
+    }
+    assert!(mistakes_with("name = \"all\"", "name = 5").contains("is a whole number, which does not fit here"));
+}
