@@ -230,7 +230,7 @@ fn event_patterns_and_filters_must_be_readable() {
     let filtered = |filter: &str| Case::new(&format!("{SMALL}filter = '{filter}'\n"), &[]);
     for good in [
         "payload.commits.exists(c, c.id == \"x\")",
-        "has(payload.action) && headers[\"x\"] == \"y\"",
+        "has(payload.action) && source == \"y\"",
         "event == \"push\"",
     ] {
         assert!(filtered(good).load().is_ok(), "{good}");
@@ -246,7 +246,7 @@ fn event_patterns_and_filters_must_be_readable() {
                ERROR: <input>:1:15: Syntax error: extraneous input '1' expecting <EOF>
                | payload.ref = 1
                | ..............^
-      instead: write a CEL expression (https://cel.dev) over "payload", "headers", "event", such as 'payload.ref == "refs/heads/main"'
+      instead: write a CEL expression (https://cel.dev) over "payload", "event", "source", such as 'payload.ref == "refs/heads/main"'
     "#);
 }
 

@@ -1,8 +1,8 @@
 //! What the tests are written with.
 
-pub mod destination;
-//! What the tests stand on.
-
+pub mod app;
 pub mod cluster;
+pub mod destination;
 mod keeper;
 pub mod own_cluster;
+pub mod sender;
