@@ -1,0 +1,56 @@
+# Everything a person or CI does here, one recipe each. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint fmt unit docs sqlx sqlx-check audit bench clean
+
+CARGO_FLAGS := --locked --all-targets --all-features
+
+help: ## List the recipes
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install what is missing to build and run (says what)
+	@scripts/setup
+
+run: setup ## Build, and start Oncehook on an embedded PostgreSQL in ./data
+	@[ -x target/release/oncehook ] || echo 'Building with optimisation; the first time takes some minutes.'
+	@cargo build --release --locked --bin oncehook
+	@exec target/release/oncehook serve
+
+test: setup lint unit docs sqlx-check audit ## Run all checks and tests: what CI runs
+	@echo 'make test: all of it passed'
+
+lint: ## Check format and lints
+	cargo fmt --check
+	cargo clippy $(CARGO_FLAGS) -- -D warnings
+
+fmt: ## Format the code
+	cargo fmt
+
+unit: ## Run the tests, each with a database of its own, and the examples of the docs
+	@if cargo nextest --version >/dev/null 2>&1; then \
+		echo 'cargo nextest run'; cargo nextest run $(CARGO_FLAGS) --no-fail-fast; \
+	else \
+		echo 'cargo test (faster with nextest: cargo install cargo-nextest --locked)'; \
+		cargo test $(CARGO_FLAGS) --no-fail-fast; \
+	fi
+	cargo test --locked --all-features --doc
+
+docs: ## Build the API documentation, in which no link may be broken
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --document-private-items
+
+sqlx: setup ## Write .sqlx/ anew after SQL or a migration has changed
+	scripts/sqlx-prepare
+
+sqlx-check: setup ## Check that .sqlx/ is what the SQL and the migrations say
+	scripts/sqlx-prepare --check
+
+audit: ## Check licences, banned crates and known vulnerabilities
+	scripts/audit
+
+bench: ## Run the benchmarks
+	cargo bench --locked
+
+clean: ## Remove what was built, and keep ./data
+	cargo clean
