@@ -89,6 +89,12 @@ impl Instance {
     pub fn name(&self) -> &InstanceName {
         &self.name
     }
+
+    /// Its locked file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Drop for Instance {

@@ -24,6 +24,8 @@ use crate::{
 
 /// Heartbeats that a worker may miss before its jobs are taken from it: 20 s with the default heartbeat.
 const HEARTBEATS_MISSED: usize = 4;
+/// apalis counts the time of missed heartbeats in whole seconds, and 0 would make every job of every worker an orphan.
+const HEARTBEAT_MIN: Duration = Duration::from_millis(500);
 /// Jobs that one fetch takes. A worker with fetched jobs in its buffer sends no heartbeat, so that a fetch must be small
 /// enough to be begun soon.
 const BATCH_MAX: usize = 16;
@@ -104,7 +106,7 @@ fn build_worker(
         .queue(QUEUE)
         .batch_size(concurrency.div_ceil(2).min(BATCH_MAX))
         .lock_tasks(false)
-        .heartbeat_interval(run.heartbeat)
+        .heartbeat_interval(run.heartbeat.max(HEARTBEAT_MIN))
         .missed_heartbeats(HEARTBEATS_MISSED);
     let backend = PostgresStorage::<Ticket>::new(&ctx.pool)
         .with_config(settings)

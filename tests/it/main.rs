@@ -5,7 +5,12 @@
 
 mod answers;
 mod delivery;
+mod lanes;
 mod migrations;
+mod plans;
 mod postgres;
+mod rescue;
+mod retries;
 mod support;
 mod tidy;
+mod workers;

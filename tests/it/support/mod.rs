@@ -1,8 +1,12 @@
 //! What the tests are written with.
 
 pub mod app;
+pub mod bench;
 pub mod cluster;
+pub mod database;
 pub mod destination;
+pub mod invariants;
 mod keeper;
 pub mod own_cluster;
+pub mod script;
 pub mod sender;
