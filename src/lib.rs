@@ -3,10 +3,12 @@
 //! The path of an event, one module a step:
 //! intake → verify → identify (`provider`) → record → run → deliver → settle (`run`).
 
+pub mod cli;
 pub mod clock;
 pub mod config;
 mod crash_point;
 pub mod domain;
+pub mod fixture;
 pub mod provider;
 pub mod record;
 pub mod run;

@@ -1,5 +1,9 @@
 //! All SQL, one file a table or a step of the path. The caller owns the transaction.
 
+pub mod delivery_list;
+pub mod delivery_story;
+pub mod receipt_list;
+pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 
