@@ -1,0 +1,50 @@
+//! The configuration made ready for use: routes compiled, destinations built. One value, swapped as a whole on reload.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use crate::{
+    config::{Config, Source},
+    deliver::Destinations,
+    route::{RouteError, Routes},
+};
+
+/// All that a request or a delivery needs to know of the configuration.
+#[derive(Debug)]
+pub struct Blueprint {
+    /// The settings as checked.
+    pub config: Config,
+    /// The rules, compiled.
+    pub routes: Routes,
+    /// Where deliveries end, ready to be called.
+    pub destinations: Destinations,
+}
+
+/// The blueprint of this moment, for all threads.
+pub type Live = Arc<ArcSwap<Blueprint>>;
+
+impl Blueprint {
+    /// Compiles routes and builds destinations.
+    ///
+    /// # Errors
+    /// When a filter does not compile, or the HTTP client cannot be built.
+    pub fn of(config: Config) -> anyhow::Result<Self> {
+        let routes = Routes::compile(&config.routes).map_err(|error: RouteError| anyhow::anyhow!(error))?;
+        let destinations = Destinations::build(&config.destinations)?;
+        Ok(Self { config, routes, destinations })
+    }
+
+    /// The value that can be swapped.
+    #[must_use]
+    pub fn live(self) -> Live {
+        Arc::new(ArcSwap::from_pointee(self))
+    }
+
+    /// The source of this name, compared exactly.
+    #[must_use]
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        // The name comes from a URL: it is parsed first, so that no odd text reaches the map or a log.
+        self.config.sources.get(&name.parse().ok()?)
+    }
+}

@@ -1,0 +1,177 @@
+//! The public port: takes one HTTP request, gives one answer, and nothing but a committed receipt makes it a 2xx.
+//! **The main path starts here**: [`take_in`] is the whole of it, a few lines a step.
+
+mod answer;
+mod body;
+mod budget;
+mod problem;
+mod request;
+mod server;
+mod tally;
+
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+
+pub use self::{
+    budget::Budget,
+    server::{IntakeServer, bind},
+    tally::{Tally, Turnout},
+};
+use self::{
+    answer::{Answered, Summary},
+    problem::Problem,
+    request::Incoming,
+};
+use crate::{
+    blueprint::{Blueprint, Live},
+    clock::Clock,
+    config::{Dedupe, Source},
+    domain::{NewReceipt, ReceiptId},
+    provider::{self, Identity},
+    record::Recorder,
+    route::{Event, Plan},
+    verify::{self, Verification, Verified},
+};
+
+/// The largest body that is identified on the thread that reads requests; parsing a larger one would hold up others.
+const IDENTIFY_INLINE_BYTES_MAX: usize = 256 * 1024;
+
+/// What the handler works with. Cloned into each thread.
+#[derive(Clone)]
+pub struct Intake {
+    /// The configuration of this moment.
+    pub live: Live,
+    /// Where receipts are made durable.
+    pub recorder: Recorder,
+    /// Bytes of bodies in memory.
+    pub budget: Budget,
+    /// Counts of answers, by source.
+    pub tally: Arc<Tally>,
+    /// The time, for signatures and stamps.
+    pub clock: Clock,
+}
+
+/// `POST /hooks/{source}`.
+async fn receive(request: HttpRequest, body: web::Payload, intake: web::Data<Intake>) -> HttpResponse {
+    let blueprint = intake.live.load_full();
+    let name = request.match_info().query("source");
+    let Some(source) = blueprint.source(name) else {
+        intake.tally.count(None, Turnout::UnknownSource);
+        return Problem::unknown_source(name).into();
+    };
+    let (turnout, response) = match take_in(&request, body, &intake, &blueprint, source).await {
+        Ok(answered) => (answered.turnout(), answered.respond(source)),
+        Err(problem) => (problem.turnout(), problem.into()),
+    };
+    intake.tally.count(Some(&source.name), turnout);
+    response
+}
+
+/// The path from the first byte to the committed receipt: intake, verify, identify, record. Every early way out is a problem
+/// that tells the sender what is wrong.
+async fn take_in(
+    request: &HttpRequest,
+    body: web::Payload,
+    intake: &Intake,
+    blueprint: &Arc<Blueprint>,
+    source: &Source,
+) -> Result<Answered, Problem> {
+    let limits = &blueprint.config.intake;
+    let mut incoming = Incoming::read(request, source, limits)?;
+    let mut verification = begin_verification(source, &incoming, intake)?;
+    let read = body::read(body, source, limits, &intake.budget, |chunk| {
+        if let Some(verification) = &mut verification {
+            verification.update(chunk);
+        }
+    });
+    let body = read.await?;
+    let verified = verification.map(Verification::finish).transpose().map_err(|error| Problem::unverified(source, &error))?;
+    incoming.redact(&source.secrets);
+    incoming.received_at = intake.clock.now();
+
+    let (identity, plan) = identify(blueprint, source, &incoming, body.bytes()).await?;
+    let receipt = new_receipt(source, incoming, verified, identity, plan, body.bytes().clone());
+    let summary = Summary::of(&receipt);
+
+    let recorded = tokio::time::timeout(limits.record_timeout, intake.recorder.record(receipt)).await;
+    match recorded {
+        Ok(Ok(arrival)) => Ok(Answered { summary, arrival }),
+        Ok(Err(error)) => Err(Problem::not_recorded(&error)),
+        Err(_too_slow) => Err(Problem::recorded_too_slowly()),
+    }
+}
+
+/// Checks the headers before the body is read: an unsigned request costs no memory. `None` where the source takes unsigned
+/// requests.
+fn begin_verification(
+    source: &Source,
+    incoming: &Incoming,
+    intake: &Intake,
+) -> Result<Option<Verification>, Problem> {
+    let Some(scheme) = source.scheme else { return Ok(None) };
+    verify::begin(scheme, &source.secrets, source.tolerance, &incoming.headers, intake.clock.now())
+        .map(Some)
+        .map_err(|error| Problem::unverified(source, &error))
+}
+
+/// Reads what the event is and which deliveries it needs, away from the request threads where the body is large.
+async fn identify(
+    blueprint: &Arc<Blueprint>,
+    source: &Source,
+    incoming: &Incoming,
+    body: &Bytes,
+) -> Result<(Identity, Plan), Problem> {
+    let work = {
+        let (blueprint, name, provider) = (blueprint.clone(), source.name.clone(), source.provider);
+        let (headers, body) = (incoming.headers.clone(), body.clone());
+        move || {
+            let identity = provider::identify(provider, &headers, &body)?;
+            let plan = blueprint.routes.plan(&name, &Event::of(&identity));
+            Ok((identity, plan))
+        }
+    };
+    let identified = if body.len() <= IDENTIFY_INLINE_BYTES_MAX {
+        work()
+    } else {
+        web::block(work).await.map_err(|_| Problem::shutting_down())?
+    };
+    identified.map_err(|error| Problem::malformed(&error))
+}
+
+/// Puts together what is recorded.
+fn new_receipt(
+    source: &Source,
+    incoming: Incoming,
+    verified: Option<Verified>,
+    identity: Identity,
+    plan: Plan,
+    body: Bytes,
+) -> NewReceipt {
+    let hook_scope = match source.dedupe {
+        Dedupe::PerEvent => String::new(),
+        Dedupe::PerHook => identity.hook_id.clone().unwrap_or_default(),
+    };
+    let (secret, signed_at) = verified.map(|verified| (verified.secret, verified.signed_at)).unzip();
+    NewReceipt {
+        id: ReceiptId::new(),
+        source: source.name.clone(),
+        delivery_id: identity.delivery_id,
+        hook_scope,
+        hook_id: identity.hook_id,
+        event_type: identity.event_type,
+        ordering_key: identity.ordering_key,
+        event_time: identity.event_time,
+        received_at: incoming.received_at,
+        body_digest: identity.body_digest,
+        normalised_digest: identity.normalised_digest,
+        secret,
+        signed_at: signed_at.flatten(),
+        remote_address: incoming.remote_address,
+        flags: identity.flags,
+        headers: incoming.headers,
+        body,
+        deliveries: plan.deliveries,
+    }
+}
