@@ -1,9 +1,9 @@
 //! Deliveries as one line each, newest first. Takes filters, gives facts for lists; never reads bodies.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Result};
 
-use super::{Result, receipt_list::read_state};
+use super::{receipt_list::read_state};
 use crate::domain::{DeliveryRef, DeliveryState, ReceiptId};
 
 /// Which deliveries to list; what is `None` does not matter.

@@ -2,9 +2,9 @@
 //! destination's answer only the beginning. Never changes anything.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Result};
 
-use super::{Result, receipt_list::read_state};
+use super::{receipt_list::read_state};
 use crate::domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId};
 
 /// A delivery, and all that was tried.

@@ -1,10 +1,9 @@
 //! Receipts as one line each, newest first. Takes filters, gives facts for lists; never reads headers or bodies.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Result};
 use uuid::Uuid;
 
-use super::Result;
 use crate::domain::{DeliveryState, ReceiptId};
 
 /// Which receipts to list; what is `None` does not matter.

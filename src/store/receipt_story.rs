@@ -2,7 +2,7 @@
 //! the story for people; reads the payload only when asked, and never changes anything.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection, Postgres, Result, Transaction};
 
 use super::{
     Result,
@@ -103,8 +103,8 @@ pub struct Payload {
     pub body: Vec<u8>,
 }
 
-/// The story of a receipt, without its payload; `None` when there is no such receipt. Reads in several queries: begin a
-/// repeatable-read transaction for one picture of one moment. Takes no locks.
+/// The story of a receipt, without its payload; `None` when there is no such receipt. Reads in several queries: use
+/// [`begin_reading`] for one picture of one moment. Takes no locks.
 ///
 /// # Errors
 /// When the database cannot be asked, or holds a word that this program does not know.
@@ -116,6 +116,14 @@ pub async fn tell_receipt_story(conn: &mut PgConnection, id: ReceiptId) -> Resul
         conflicts: conflicts_of(conn, id).await?,
         deliveries: deliveries_of(conn, id).await?,
     }))
+}
+
+/// Begins a transaction that sees one moment and changes nothing.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn begin_reading(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>> {
+    conn.begin_with("begin isolation level repeatable read, read only").await
 }
 
 /// The payload of a receipt; `None` once its time is over. Takes no locks.
