@@ -1,0 +1,208 @@
+//! [[routes]]: which events go where. It checks that a route leads from a source to a destination, and that its patterns
+//! and its filter can be read; `crate::route` does the matching.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use super::{
+    compiled::{Destination, Order, Retry, Route, Source},
+    reader::Reader,
+    schema::nearest,
+    tree::{Place, Value},
+};
+use crate::domain::{DestinationName, RouteName, SourceName};
+
+/// What a filter can look at.
+const FILTER_VARIABLES: [&str; 3] = ["payload", "headers", "event"];
+
+/// What a route may lead from and to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends<'a> {
+    pub(super) sources: &'a BTreeMap<SourceName, Source>,
+    pub(super) destinations: &'a BTreeMap<DestinationName, Destination>,
+    /// Every name that was written, those with mistakes too: they are not reported a second time.
+    pub(super) written: &'a BTreeSet<(&'static str, String)>,
+}
+
+/// All routes, in the order written.
+pub(super) fn routes(top: &Reader<'_>, ends: Ends<'_>) -> Vec<Route> {
+    let (mut routes, mut first) = (Vec::new(), BTreeMap::<String, Place>::new());
+    for table in top.rules("routes") {
+        let route = route(&table, ends);
+        if let Some(route) = &route
+            && let Some(before) = first.insert(route.name.as_str().to_owned(), table.place.clone())
+        {
+            let at = if let Place::Line(line) = before { format!(" in line {line}") } else { String::new() };
+            let problem = format!("is {:?}, as the name of another route{at}", route.name.as_str());
+            table.mistake("name", problem, "give each route a name of its own: deliveries are kept by it");
+        }
+        routes.extend(route);
+        table.finish();
+    }
+    warn_of_loose_ends(top, &routes, ends);
+    routes
+}
+
+fn route(table: &Reader<'_>, ends: Ends<'_>) -> Option<Route> {
+    // Everything is read before anything is given up, so that all mistakes are found.
+    let name = name::<RouteName>(table, "name", "give the route a name, such as \"deploy\"");
+    let source =
+        name_of_one::<SourceName>(table, "source", ends, ends.sources.keys().map(SourceName::as_str).collect());
+    let known = ends.destinations.keys().map(DestinationName::as_str).collect();
+    let destination = name_of_one::<DestinationName>(table, "destination", ends, known);
+    let (events, filter, order, retry) = (events(table), filter(table), order(table), retry(table));
+    Some(Route { name: name?, source: source?, events, filter, order, destination: destination?, retry })
+}
+
+fn name<T: std::str::FromStr<Err: std::fmt::Display>>(
+    table: &Reader<'_>,
+    key: &'static str,
+    instead: &str,
+) -> Option<T> {
+    let text = table.required(key, instead)?;
+    text.parse().map_err(|error: T::Err| table.mistake(key, error.to_string(), instead)).ok()
+}
+
+fn name_of_one<T: std::str::FromStr<Err: std::fmt::Display>>(
+    table: &Reader<'_>,
+    key: &'static str,
+    ends: Ends<'_>,
+    known: Vec<&str>,
+) -> Option<T> {
+    let text = table.required(key, &format!("name a {key}: one of {}", list(&known)))?;
+    if ends.written.contains(&(key, text.to_owned())) {
+        return text.parse().ok();
+    }
+    let instead = match nearest(text, known.iter().copied()) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => format!("write one of {}, or add [{key}s.{text}]", list(&known)),
+    };
+    table.mistake(key, format!("is {text:?}, but there is no such {key}: the route would lead nowhere"), instead);
+    None
+}
+
+fn events(table: &Reader<'_>) -> Vec<String> {
+    const EXAMPLE: &str = "events = [\"push\", \"release.*\"], or [\"*\"] for all";
+    let Some(items) = table.list("events", EXAMPLE) else {
+        if !table.has("events") {
+            table.mistake("events", "is missing", format!("write {EXAMPLE}"));
+        }
+        return Vec::new();
+    };
+    if items.is_empty() {
+        table.mistake("events", "is empty: the route would match nothing", format!("write {EXAMPLE}"));
+    }
+    let mut patterns = Vec::new();
+    for (path, node) in items {
+        match &node.value {
+            Value::Text(text) if is_pattern(text) => patterns.push(text.clone()),
+            Value::Text(text) => {
+                let instead =
+                    "write a type (\"push\"), a family (\"release.*\": release and release.published), or \"*\"";
+                table.findings.mistake(
+                    &node.place,
+                    &path,
+                    format!("is {text:?}, which is no pattern of event types"),
+                    instead,
+                );
+            }
+            other => table.findings.mistake(
+                &node.place,
+                &path,
+                format!("is {}", other.type_name()),
+                format!("write {EXAMPLE}"),
+            ),
+        }
+    }
+    patterns
+}
+
+/// `*`, `push`, `invoice.paid`, `release.*`: a star stands alone, or for all that follows a dot.
+fn is_pattern(text: &str) -> bool {
+    let name = text.strip_suffix(".*").unwrap_or(text);
+    let is_part =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-/:".contains(&b));
+    text == "*" || (text.len() <= 255 && name.split('.').all(is_part))
+}
+
+fn filter(table: &Reader<'_>) -> Option<String> {
+    let example = "payload.ref == \"refs/heads/main\"";
+    let text = table.text("filter", example)?;
+    let program = match cel::Program::compile(text) {
+        Ok(program) => program,
+        Err(errors) => {
+            let instead = format!(
+                "write a CEL expression (https://cel.dev) over {}, such as '{example}'",
+                list(&FILTER_VARIABLES)
+            );
+            table.mistake("filter", format!("cannot be compiled:\n{errors}"), instead);
+            return None;
+        }
+    };
+    // Macros name variables of their own, which `references` does not tell from ours.
+    let has_macro = ["all(", "exists", "map(", "filter("].iter().any(|name| text.contains(name));
+    let references = program.references();
+    let unknown = references.variables().into_iter().find(|name| !FILTER_VARIABLES.contains(name));
+    if let Some(unknown) = unknown.filter(|_| !has_macro) {
+        let near = nearest(unknown, FILTER_VARIABLES.into_iter());
+        let instead = near
+            .map_or(format!("a filter knows {}", list(&FILTER_VARIABLES)), |near| format!("did you mean `{near}`?"));
+        table.mistake(
+            "filter",
+            format!("speaks of `{unknown}`, which does not exist: it could never be true"),
+            instead,
+        );
+    }
+    Some(text.to_owned())
+}
+
+fn order(table: &Reader<'_>) -> Order {
+    let instead = "write \"arrival\" (one at a time per ordering key, in the order received) or \"none\"";
+    match table.text("order", "arrival") {
+        None | Some("arrival") => Order::Arrival,
+        Some("none") => Order::None,
+        Some("event") => {
+            table.mistake("order", "is \"event\", which comes with a later version", "use \"arrival\"");
+            Order::Arrival
+        }
+        Some(other) => {
+            table.mistake("order", format!("is {other:?}, which is no order"), instead);
+            Order::Arrival
+        }
+    }
+}
+
+fn retry(table: &Reader<'_>) -> Retry {
+    let (least, most) = (Duration::from_millis(1), Duration::from_secs(30 * 86_400));
+    let table = table.table("retry");
+    let retry = Retry {
+        attempts: table.integer("attempts", 12, 1..=1_000),
+        initial: table.duration("initial", Duration::from_secs(5), least..=most),
+        max: table.duration("max", Duration::from_secs(3_600), least..=most),
+    };
+    if retry.initial > retry.max {
+        let key = if table.has("initial") { "initial" } else { "max" };
+        table.mistake(key, "makes the first wait longer than the longest", "make `initial` at most as long as `max`");
+    }
+    table.finish();
+    retry
+}
+
+fn warn_of_loose_ends(top: &Reader<'_>, routes: &[Route], ends: Ends<'_>) {
+    for name in ends.sources.keys().filter(|name| !routes.iter().any(|route| route.source == **name)) {
+        top.findings.warn(format!("sources.{name} has no route: what it receives is stored, and nothing else happens"));
+    }
+    for name in ends.destinations.keys().filter(|name| !routes.iter().any(|route| route.destination == **name)) {
+        top.findings.warn(format!("destinations.{name} is in no route: nothing will ever be delivered to it"));
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() {
+        "(there is none yet)".into()
+    } else {
+        names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+    }
+}

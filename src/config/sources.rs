@@ -1,0 +1,209 @@
+//! [sources.NAME]: the ways in. A source is signed, with secrets that are fit for it, or it says `allow_unsigned`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use super::{
+    compiled::{Dedupe, Source},
+    generated::Plan,
+    reader::Reader,
+    schema::nearest,
+    secret::{Purpose, Resolved, Resolver},
+    settings::bytes,
+    tree::Place,
+};
+use crate::{
+    domain::{Secret, SourceName},
+    provider::Provider,
+    verify::Scheme,
+};
+
+/// The providers, as a configuration names them.
+const PROVIDERS: [(&str, Provider, Scheme); 3] = [
+    ("github", Provider::GitHub, Scheme::GitHub),
+    ("stripe", Provider::Stripe, Scheme::Stripe),
+    ("standard_webhooks", Provider::StandardWebhooks, Scheme::StandardWebhooks),
+];
+
+/// All sources, and the secrets that are still to be made.
+pub(super) fn sources(
+    top: &Reader<'_>,
+    resolver: &Resolver<'_>,
+    in_flight_bytes_max: usize,
+) -> (BTreeMap<SourceName, Source>, Vec<Plan>) {
+    let tables = top.named("sources");
+    if tables.is_empty() {
+        top.findings.mistake(
+            &Place::File,
+            "sources",
+            "there is no source: every request would be answered 404",
+            "write at least one [sources.NAME] with its provider and secrets",
+        );
+    }
+    let (mut sources, mut plans, mut folded) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+    for (name, table) in tables {
+        if let Some(other) = folded.insert(name.to_lowercase(), name) {
+            let problem = format!("differs from [sources.{other}] by upper and lower case only");
+            table.findings.mistake(&table.place, &table.path, problem, "keep one of the two, in small letters");
+        }
+        match name.parse::<SourceName>() {
+            Ok(name) => {
+                let (source, plan) = source(name.clone(), &table, resolver, in_flight_bytes_max);
+                sources.insert(name, source);
+                plans.extend(plan);
+            }
+            Err(error) => {
+                let instead =
+                    format!("rename it: requests come in at /hooks/NAME; such as [sources.{}]", suggested_name(name));
+                table.findings.mistake(&table.place, &table.path, error.to_string(), instead);
+                continue;
+            }
+        }
+        table.finish();
+    }
+    (sources, plans)
+}
+
+fn source(
+    name: SourceName,
+    table: &Reader<'_>,
+    resolver: &Resolver<'_>,
+    in_flight_bytes_max: usize,
+) -> (Source, Option<Plan>) {
+    let known = provider(table);
+    // With an unknown provider the rest is read as GitHub's, to find its mistakes as well.
+    let (provider, scheme) = known.unwrap_or((Provider::GitHub, Scheme::GitHub));
+    let allow_unsigned = table.flag("allow_unsigned").unwrap_or(false);
+    let (secrets, plan) =
+        secrets(table, resolver, Purpose { owner: "source", name: name.as_str(), scheme }, allow_unsigned);
+    let body_bytes_max = bytes(table, "body_bytes_max", 26 << 20, 1 << 10, 1 << 30);
+    if body_bytes_max > in_flight_bytes_max {
+        let instead = "make it smaller, or intake.in_flight_bytes_max larger";
+        table.mistake(
+            "body_bytes_max",
+            "is more than intake.in_flight_bytes_max: such a body would never be accepted",
+            instead,
+        );
+    }
+    if provider == Provider::GitHub && known.is_some() && table.has("tolerance") {
+        table
+            .findings
+            .warn(format!("{}: GitHub signs no time, so there is nothing to tolerate", table.path_of("tolerance")));
+    }
+    let source = Source {
+        name,
+        provider,
+        scheme: (!allow_unsigned).then_some(scheme),
+        secrets,
+        tolerance: table.duration(
+            "tolerance",
+            Duration::from_secs(300),
+            Duration::from_secs(1)..=Duration::from_secs(86_400),
+        ),
+        body_bytes_max,
+        dedupe: dedupe(table, provider),
+        conflict_status: conflict_status(table, provider),
+    };
+    (source, plan)
+}
+
+fn provider(table: &Reader<'_>) -> Option<(Provider, Scheme)> {
+    let names = PROVIDERS.map(|(name, ..)| format!("{name:?}")).join(", ");
+    let instead = format!("write provider = one of {names}");
+    let text = table.required("provider", &instead)?;
+    if let Some((_, provider, scheme)) = PROVIDERS.iter().find(|(name, ..)| *name == text) {
+        return Some((*provider, *scheme));
+    }
+    let near = nearest(text, PROVIDERS.iter().map(|(name, ..)| *name));
+    let instead = near.map_or(instead, |near| format!("did you mean {near:?}?"));
+    table.mistake("provider", format!("is {text:?}, which Oncehook does not know"), instead);
+    None
+}
+
+fn secrets(
+    table: &Reader<'_>,
+    resolver: &Resolver<'_>,
+    purpose: Purpose<'_>,
+    allow_unsigned: bool,
+) -> (Vec<Secret>, Option<Plan>) {
+    let items = table.list("secrets", "[{ env = \"GITHUB_WEBHOOK_SECRET\" }]").unwrap_or_default();
+    let name = purpose.name;
+    match (items.is_empty(), allow_unsigned) {
+        (true, false) => table.mistake(
+            "secrets",
+            "there is no secret, so nobody could tell who sends",
+            "write secrets = [{ env = \"NAME\" }]; only to take requests from anybody: allow_unsigned = true",
+        ),
+        (false, true) => table.mistake(
+            "allow_unsigned",
+            "stands beside secrets, which would then not be checked",
+            "remove allow_unsigned to have signatures checked, or the secrets to take requests from anybody",
+        ),
+        (true, true) => table.findings.warn(format!(
+            "sources.{name} is UNSIGNED (allow_unsigned = true): whoever reaches /hooks/{name} can make your destinations act"
+        )),
+        (false, false) => {}
+    }
+    let (mut ready, mut plan, mut seen) = (Vec::new(), None, BTreeSet::new());
+    for (path, node) in items {
+        match resolver.resolve(node, &path, purpose) {
+            Some(Resolved::Ready(secret)) => {
+                if !seen.insert(secret.fingerprint().clone()) {
+                    table.findings.warn(format!("{path}: this secret stands twice in the list"));
+                }
+                ready.push(secret);
+            }
+            Some(Resolved::ToGenerate(one)) => plan = Some(one),
+            None => {}
+        }
+    }
+    (ready, plan)
+}
+
+fn dedupe(table: &Reader<'_>, provider: Provider) -> Dedupe {
+    match table.text("dedupe", "per_event") {
+        None | Some("per_event") => Dedupe::PerEvent,
+        Some("per_hook") => {
+            if provider != Provider::GitHub {
+                let path = table.path_of("dedupe");
+                table.findings.warn(format!(
+                    "{path}: only GitHub gives one delivery id to several hooks; elsewhere \"per_hook\" changes nothing"
+                ));
+            }
+            Dedupe::PerHook
+        }
+        Some(other) => {
+            let problem = format!("is {other:?}, which is no way to tell events apart");
+            table.mistake(
+                "dedupe",
+                problem,
+                "write \"per_event\" (one receipt for one delivery id) or \"per_hook\" (one for each hook)",
+            );
+            Dedupe::PerEvent
+        }
+    }
+}
+
+fn conflict_status(table: &Reader<'_>, provider: Provider) -> u16 {
+    // Stripe repeats whatever is not a 2xx for three days, which cannot mend a conflict.
+    let default = if provider == Provider::Stripe { 200 } else { 409 };
+    let status = table.integer("on_conflict", default, 200..=409);
+    if !matches!(status, 200 | 409) {
+        table.mistake(
+            "on_conflict",
+            format!("is {status}"),
+            "write 409 (the sender sees a failure) or 200 (it does not try again)",
+        );
+    }
+    status
+}
+
+/// The nearest name that would be accepted.
+fn suggested_name(name: &str) -> String {
+    let folded: String =
+        name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(64).collect();
+    let trimmed = folded.trim_matches('-');
+    if trimmed.is_empty() { "github".into() } else { trimmed.into() }
+}
