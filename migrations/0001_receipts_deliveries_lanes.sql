@@ -107,6 +107,7 @@ create table oncehook.deliveries (
 create index deliveries_of_lane on oncehook.deliveries (route, ordering_key, seq) where finished_at is null;
 create index deliveries_of_receipt on oncehook.deliveries (receipt_id);
 create index deliveries_running on oncehook.deliveries (lease_expires_at) where state = 'running';
+create index deliveries_without_lane on oncehook.deliveries (id) where ordering_key is null and finished_at is null;
 create index deliveries_dead on oncehook.deliveries (finished_at) where state = 'dead';
 
 -- One try of a delivery. Opened before anything is sent, closed after.

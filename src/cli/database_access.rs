@@ -9,7 +9,10 @@ use super::Globals;
 use crate::{
     config::Config,
     postgres::Embedded,
-    store::connect::{options_of_url, pin},
+    store::{
+        self, StoreError,
+        connect::{options_of_url, pin},
+    },
 };
 
 /// SQLSTATE codes of a database that Oncehook has never set up: no schema, no table.
@@ -119,16 +122,19 @@ impl OpenDatabase {
     ///
     /// # Errors
     /// The one of `result`, or when the server cannot be left.
-    pub async fn close<T>(self, result: sqlx::Result<T>) -> anyhow::Result<T> {
+    pub async fn close<T>(self, result: store::Result<T>) -> anyhow::Result<T> {
         let _ = self.conn.close().await; // a connection that is broken already is closed too
         self.server.leave().await?;
         result.map_err(explain)
     }
 }
 
-fn explain(error: sqlx::Error) -> anyhow::Error {
-    let code = error.as_database_error().and_then(|error| error.code().map(std::borrow::Cow::into_owned));
-    if code.is_some_and(|code| NOT_SET_UP.contains(&code.as_str())) {
+fn explain(error: StoreError) -> anyhow::Error {
+    let code = match &error {
+        StoreError::Database(error) => error.as_database_error().and_then(|error| error.code()),
+        _ => None,
+    };
+    if code.is_some_and(|code| NOT_SET_UP.contains(&&*code)) {
         return anyhow::Error::new(error)
             .context("the database has no tables of Oncehook yet: \"oncehook serve\" or \"oncehook migrate\" makes them");
     }

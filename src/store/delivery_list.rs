@@ -1,9 +1,9 @@
 //! Deliveries as one line each, newest first. Takes filters, gives facts for lists; never reads bodies.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, Result};
+use sqlx::PgConnection;
 
-use super::{receipt_list::read_state};
+use super::{Result, read};
 use crate::domain::{DeliveryRef, DeliveryState, ReceiptId};
 
 /// Which deliveries to list; what is `None` does not matter.
@@ -87,7 +87,7 @@ pub async fn list_deliveries(conn: &mut PgConnection, filter: &DeliveryFilter) -
                 route: row.route,
                 destination: row.destination,
                 ordering_key: row.ordering_key,
-                state: read_state(&row.state)?,
+                state: read(&row.state)?,
                 attempts: row.attempts,
                 due_at: row.due_at,
                 finished_at: row.finished_at,

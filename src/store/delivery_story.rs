@@ -2,9 +2,9 @@
 //! destination's answer only the beginning. Never changes anything.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, Result};
+use sqlx::PgConnection;
 
-use super::{receipt_list::read_state};
+use super::{Result, read};
 use crate::domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId};
 
 /// A delivery, and all that was tried.
@@ -89,7 +89,7 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
             route: row.route,
             destination: row.destination,
             ordering_key: row.ordering_key,
-            state: read_state(&row.state)?,
+            state: read(&row.state)?,
             trigger: row.trigger,
             due_at: row.due_at,
             ahead: row.ahead,

@@ -1,24 +1,31 @@
-//! All SQL, one file a table or a step of the path. The caller owns the transaction.
+//! All SQL but the migrations: one file a table, one function a query. A function takes a connection and never begins or
+//! commits: the caller owns the transaction. Times that decide anything are the database's (`oncehook.now()`).
 
+pub mod deliveries;
 pub mod delivery_list;
 pub mod delivery_story;
+pub mod instances;
+pub mod jobs;
+pub mod lanes;
 pub mod receipt_list;
 pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
+pub mod rescue;
 
-/// Why a query failed.
+/// What came back from the database.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// The database refused, or was not there.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
+#[error("the database: {0}")]
 pub struct StoreError(#[from] sqlx::Error);
-impl StoreError {
-    pub fn is_outcome_unknown(&self) -> bool {
-        false
-    }
-    pub fn is_database_away(&self) -> bool {
-        false
-    }
-}
 
-/// What a query came to.
-pub type Result<T> = std::result::Result<T, sqlx::Error>;
+/// A value that stands in a row, read into its type. A row that does not read is a fault of the data, reported as such.
+pub(crate) fn read<T>(text: &str) -> Result<T>
+where
+    T: std::str::FromStr,
+    T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    text.parse().map_err(|refusal: T::Err| sqlx::Error::Decode(refusal.into()).into())
+}

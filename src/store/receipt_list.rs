@@ -1,9 +1,10 @@
 //! Receipts as one line each, newest first. Takes filters, gives facts for lists; never reads headers or bodies.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, Result};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::{Result, read};
 use crate::domain::{DeliveryState, ReceiptId};
 
 /// Which receipts to list; what is `None` does not matter.
@@ -72,7 +73,7 @@ pub async fn list_receipts(conn: &mut PgConnection, filter: &ReceiptFilter) -> R
 
 /// Walks the primary key from its end. Takes no locks.
 async fn newest(conn: &mut PgConnection, filter: &ReceiptFilter) -> Result<Vec<Row>> {
-    sqlx::query_file_as!(
+    Ok(sqlx::query_file_as!(
         Row,
         "src/store/receipt_list.sql",
         filter.before.map(ReceiptId::uuid),
@@ -83,12 +84,12 @@ async fn newest(conn: &mut PgConnection, filter: &ReceiptFilter) -> Result<Vec<R
         i64::from(filter.limit),
     )
     .fetch_all(conn)
-    .await
+    .await?)
 }
 
 /// Looks up one delivery id in every source through the index of the receipts' identity. Takes no locks.
 async fn with_delivery_id(conn: &mut PgConnection, filter: &ReceiptFilter, delivery_id: &str) -> Result<Vec<Row>> {
-    sqlx::query_file_as!(
+    Ok(sqlx::query_file_as!(
         Row,
         "src/store/receipt_list_by_delivery_id.sql",
         delivery_id,
@@ -100,7 +101,7 @@ async fn with_delivery_id(conn: &mut PgConnection, filter: &ReceiptFilter, deliv
         i64::from(filter.limit),
     )
     .fetch_all(conn)
-    .await
+    .await?)
 }
 
 impl Row {
@@ -112,16 +113,8 @@ impl Row {
             event_type: self.event_type,
             delivery_id: self.delivery_id,
             arrivals: 1 + self.later_arrivals,
-            deliveries: self.states.iter().map(|word| read_state(word)).collect::<Result<_>>()?,
+            deliveries: self.states.iter().map(|word| read(word)).collect::<Result<_>>()?,
             flags: self.flags,
         })
     }
-}
-
-/// The state that a word of the database means.
-///
-/// # Errors
-/// When this program does not know it: a newer one has written it.
-pub(super) fn read_state(word: &str) -> Result<DeliveryState> {
-    word.parse().map_err(|refusal: String| sqlx::Error::Decode(refusal.into()))
 }

@@ -2,9 +2,10 @@
 //! the story for people; reads the payload only when asked, and never changes anything.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Connection as _, PgConnection, Postgres, Result, Transaction};
+use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 
 use super::{
+    Result,
     Result,
     delivery_story::{DeliveryStory, deliveries_of},
 };
@@ -123,7 +124,7 @@ pub async fn tell_receipt_story(conn: &mut PgConnection, id: ReceiptId) -> Resul
 /// # Errors
 /// When the database cannot be asked.
 pub async fn begin_reading(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>> {
-    conn.begin_with("begin isolation level repeatable read, read only").await
+    Ok(conn.begin_with("begin isolation level repeatable read, read only").await?)
 }
 
 /// The payload of a receipt; `None` once its time is over. Takes no locks.
@@ -181,18 +182,18 @@ async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<R
 
 /// Takes no locks.
 async fn arrivals_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<LaterArrival>> {
-    sqlx::query_as!(
+    Ok(sqlx::query_as!(
         LaterArrival,
         "select kind, arrived_at, hook_id, remote_address, repeats from oncehook.arrivals where receipt_id = $1 order by id",
         id.uuid()
     )
     .fetch_all(conn)
-    .await
+    .await?)
 }
 
 /// Takes no locks.
 async fn conflicts_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<ConflictFacts>> {
-    sqlx::query_as!(
+    Ok(sqlx::query_as!(
         ConflictFacts,
         r#"select id as conflict, arrived_at, event_type, encode(body_digest, 'hex') as "body_digest!",
                   octet_length(body) as "body_bytes!"
@@ -200,5 +201,5 @@ async fn conflicts_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<Conf
         id.uuid()
     )
     .fetch_all(conn)
-    .await
+    .await?)
 }

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use crate::{
     domain::{DeliveryRef, ReceiptId},
     store::{
+        self,
         receipt_list::{ReceiptFilter, ReceiptLine, list_receipts},
         receipt_story::receipt_of_delivery,
     },
@@ -28,7 +29,7 @@ pub(super) enum Found {
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub(super) async fn look_up(conn: &mut PgConnection, text: &str, source: Option<&str>) -> sqlx::Result<Found> {
+pub(super) async fn look_up(conn: &mut PgConnection, text: &str, source: Option<&str>) -> store::Result<Found> {
     if let Ok(receipt) = text.parse::<ReceiptId>() {
         return Ok(Found::Receipt(receipt));
     }

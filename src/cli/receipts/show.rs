@@ -18,6 +18,7 @@ use crate::{
         visible::Visible,
     },
     store::{
+        self,
         receipt_list::ReceiptLine,
         receipt_story::{Payload, ReceiptStory, begin_reading, read_payload, tell_receipt_story},
     },
@@ -95,7 +96,7 @@ pub async fn show(id: &str, source: Option<&str>, raw: bool, globals: &Globals) 
 }
 
 /// One picture of one moment: all is read in one transaction.
-async fn find(conn: &mut PgConnection, id: &str, source: Option<&str>) -> sqlx::Result<Shown> {
+async fn find(conn: &mut PgConnection, id: &str, source: Option<&str>) -> store::Result<Shown> {
     let mut tx = begin_reading(conn).await?;
     let receipt = match look_up(&mut tx, id, source).await? {
         Found::Receipt(receipt) => receipt,

@@ -1,0 +1,80 @@
+//! Deliver: takes a parcel and a destination's name, gives how the attempt ended. Never tries again, never writes to the
+//! database, never panics over what a destination does: `run` decides and settles.
+
+mod http;
+mod log;
+mod outcome;
+mod parcel;
+mod signature;
+
+use std::collections::BTreeMap;
+
+pub use parcel::Parcel;
+
+use crate::{
+    clock::Clock,
+    config::{Destination, DestinationKind},
+    domain::{DestinationName, Outcome, OutcomeClass},
+};
+
+/// Every configured destination, ready to take parcels. Built once for a configuration: it holds the connections.
+#[derive(Debug)]
+pub struct Destinations {
+    by_name: BTreeMap<DestinationName, Kind>,
+}
+
+/// A destination that is ready. A new kind is one variant here, one in `config` and one file beside this one.
+#[derive(Debug)]
+enum Kind {
+    Log,
+    Http(Box<http::Http>),
+}
+
+/// Why a destination cannot be made ready.
+#[derive(Debug, thiserror::Error)]
+#[error("destination {destination}: {problem}")]
+pub struct DestinationError {
+    destination: DestinationName,
+    problem: String,
+}
+
+impl Destinations {
+    /// Makes every destination ready. Connects nowhere yet. `clock` stamps the signatures.
+    ///
+    /// # Errors
+    /// When an HTTPS destination has no certificate authorities to trust on this machine.
+    pub fn new(configured: &BTreeMap<DestinationName, Destination>, clock: &Clock) -> Result<Self, DestinationError> {
+        let mut by_name = BTreeMap::new();
+        for (name, destination) in configured {
+            let kind = match &destination.kind {
+                DestinationKind::Log => Kind::Log,
+                DestinationKind::Http(settings) => {
+                    let http = http::Http::new(settings.clone(), clock.clone())
+                        .map_err(|problem| DestinationError { destination: name.clone(), problem })?;
+                    Kind::Http(Box::new(http))
+                }
+            };
+            by_name.insert(name.clone(), kind);
+        }
+        Ok(Self { by_name })
+    }
+
+    /// Makes one attempt. It ends within the destination's own time-outs. Dropping the future gives the attempt up; what
+    /// has been sent by then stays sent.
+    pub async fn deliver(&self, destination: &DestinationName, parcel: &Parcel) -> Outcome {
+        match self.by_name.get(destination) {
+            Some(Kind::Log) => log::write(destination, parcel),
+            Some(Kind::Http(http)) => http.post(parcel).await,
+            // Failed and not rejected: another node may already have the configuration that names it.
+            None => Outcome {
+                class: OutcomeClass::Failed,
+                reason: format!(
+                    "found no destination named {destination:?} in the configuration: add [destinations.{destination}], or \
+                     cancel the delivery"
+                ),
+                answer: None,
+                retry_after: None,
+            },
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! One attempt of a claimed delivery: the effect, with nothing of the database held while it lasts but a lease that is
+//! renewed. Gives the outcome, whatever the deliverer does, and never writes it.
+
+use std::{
+    panic::AssertUnwindSafe,
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt as _;
+use tokio::time::{MissedTickBehavior, interval_at, timeout};
+
+use super::Context;
+use crate::{
+    config::DestinationKind,
+    domain::{Outcome, OutcomeClass},
+    store::deliveries::{Claim, Lease, renew_lease},
+};
+
+/// How an attempt ended.
+pub(super) enum Ended {
+    /// By itself.
+    With(Outcome),
+    /// A shutdown dropped it.
+    Interrupted,
+}
+
+/// What a deliverer gets beyond its own time-outs before it counts as hung.
+const TIME_LIMIT_MARGIN: Duration = Duration::from_secs(5);
+
+/// Runs the effect to its end. Returns how it ended and how long that took.
+pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duration) {
+    fail::fail_point!("before_effect");
+    let begun = Instant::now();
+    let limit = time_limit(ctx, claim);
+    let effect = AssertUnwindSafe(ctx.deliverer.deliver(claim)).catch_unwind();
+    let ended = tokio::select! {
+        biased;
+        outcome = timeout(limit, effect) => Ended::With(outcome.map_or_else(
+            |_| unknown(format!("the attempt did not end within {limit:?}: the destination may have taken it")),
+            |outcome| outcome.unwrap_or_else(|_| {
+                unknown("the attempt panicked: this is a fault in Oncehook, please report it".to_owned())
+            }),
+        )),
+        () = ctx.stop.letting_go() => Ended::Interrupted,
+        () = keep_lease(ctx, &claim.lease) => unreachable!("a lease is kept for as long as the attempt lasts"),
+    };
+    fail::fail_point!("after_effect");
+    (ended, begun.elapsed())
+}
+
+fn unknown(reason: String) -> Outcome {
+    Outcome { class: OutcomeClass::Unknown, reason, answer: None, retry_after: None }
+}
+
+fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
+    let config = ctx.config.load();
+    match config.destinations.get(&claim.destination).map(|destination| &destination.kind) {
+        Some(DestinationKind::Http(http)) => http.timeout + TIME_LIMIT_MARGIN,
+        Some(DestinationKind::Log) | None => TIME_LIMIT_MARGIN,
+    }
+}
+
+/// Renews the lease until the attempt is over. A lease that is lost stays lost; the effect is on its way and goes on,
+/// and its token keeps it from being settled over somebody else's.
+async fn keep_lease(ctx: &Context, lease: &Lease) {
+    let run = ctx.config.load().run.clone();
+    let mut beat = interval_at(tokio::time::Instant::now() + run.heartbeat, run.heartbeat);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        beat.tick().await;
+        let renewed = match ctx.pool.acquire().await {
+            Ok(mut conn) => renew_lease(&mut conn, lease, run.lease).await,
+            Err(error) => Err(error.into()),
+        };
+        match renewed {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!(delivery = %lease.delivery, worker = lease.worker, "the lease was lost while its attempt ran");
+                std::future::pending::<()>().await;
+            }
+            Err(error) => tracing::debug!(delivery = %lease.delivery, %error, "a lease was not renewed; trying again"),
+        }
+    }
+}

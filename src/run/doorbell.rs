@@ -1,0 +1,98 @@
+//! The doorbell: whoever commits work in this process rings it, and workers look at once instead of at the next tick.
+//! A ring that nobody hears costs nothing but that tick.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use apalis_core::backend::ext::poll_strategy::{PollSnapshot, PollStrategy};
+use tokio::{
+    sync::watch,
+    time::{Instant, Sleep},
+};
+
+/// Rings for all workers of this process. Clones are the same bell.
+#[derive(Debug, Clone)]
+pub struct Doorbell(watch::Sender<()>);
+
+impl Default for Doorbell {
+    fn default() -> Self {
+        Self(watch::Sender::new(()))
+    }
+}
+
+impl Doorbell {
+    /// Call it after a commit that put a job on the queue.
+    pub fn ring(&self) {
+        self.0.send_replace(());
+    }
+
+    /// A worker's ear at this bell, which also wakes it every `tick`.
+    pub(super) fn listen(&self, tick: Duration) -> Listener {
+        let tick = tick.max(TICK_MIN);
+        Listener {
+            ring: next_ring(self.0.subscribe()),
+            timer: Box::pin(tokio::time::sleep(tick)),
+            gap: tick,
+            tick,
+        }
+    }
+}
+
+type NextRing = Pin<Box<dyn Future<Output = watch::Receiver<()>> + Send + Sync>>;
+
+fn next_ring(mut bell: watch::Receiver<()>) -> NextRing {
+    Box::pin(async move {
+        if bell.changed().await.is_err() {
+            // The bell is gone, and nobody can ring it: only the tick is left.
+            std::future::pending::<()>().await;
+        }
+        bell
+    })
+}
+
+/// A shorter tick would be a busy loop.
+const TICK_MIN: Duration = Duration::from_millis(1);
+/// The first echo of a ring.
+const ECHO: Duration = Duration::from_millis(2);
+/// How much longer each further echo takes, up to the tick.
+const ECHO_GROWTH: u32 = 5;
+
+/// Wakes a worker at every ring, at a few echoes of it, and every tick.
+///
+/// The echoes are there because apalis-core 1.0.0 can lose a wake-up: it polls the strategy, drops the answer, and
+/// polls its fetch; a ring that comes while a fetch is under way is then spent, although that fetch may have looked
+/// before the ringer's commit. An echo finds the fetch over and starts another.
+pub(super) struct Listener {
+    ring: NextRing,
+    timer: Pin<Box<Sleep>>,
+    gap: Duration,
+    tick: Duration,
+}
+
+impl PollStrategy for Listener {
+    fn poll_drive(&mut self, cx: &mut Context<'_>, _: &PollSnapshot) -> Poll<Option<()>> {
+        let mut is_awake = false;
+        while let Poll::Ready(bell) = self.ring.as_mut().poll(cx) {
+            self.ring = next_ring(bell);
+            self.set_timer(ECHO.min(self.tick));
+            is_awake = true;
+        }
+        // Never answer without an armed timer: that is how the built-in strategies sleep through a full queue.
+        while self.timer.as_mut().poll(cx).is_ready() {
+            self.set_timer((self.gap * ECHO_GROWTH).min(self.tick));
+            is_awake = true;
+        }
+        if is_awake { Poll::Ready(Some(())) } else { Poll::Pending }
+    }
+}
+
+impl Listener {
+    fn set_timer(&mut self, gap: Duration) {
+        self.gap = gap;
+        self.timer.as_mut().reset(Instant::now() + gap);
+    }
+}

@@ -1,0 +1,3 @@
+//! What the tests are written with.
+
+pub mod destination;
