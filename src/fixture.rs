@@ -1,5 +1,6 @@
-//! Takes a `.http` file (header lines, a blank line, the exact bytes of a body) and gives a request that is ready to be
-//! signed. Knows the fixtures that are built into the program; never reads files itself.
+//! Fixtures: takes the bytes of a `.http` file, gives a request that is ready to be signed; never reads files itself.
+//!
+//! Such a file is header lines, a blank line and the exact bytes of a body. Some are built into the program.
 
 use bytes::Bytes;
 

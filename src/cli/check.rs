@@ -22,7 +22,11 @@ pub struct Options {
 /// When standard output takes no more.
 pub fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
     let report = config::check(&globals.load_options(false));
-    if globals.json { print_json(&report)? } else { print(&report.to_string())? }
+    if globals.json {
+        print_json(&report)?;
+    } else {
+        print(&report.to_string())?;
+    }
     let is_clean = report.is_good() && (report.warnings.is_empty() || !options.strict);
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(FINDINGS) })
 }

@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 
 use super::{Cli, output::print_bytes};
 
-/// Writes a completion script for a shell, such as: oncehook completions bash > /etc/bash_completion.d/oncehook
+/// Writes a completion script for a shell, such as `oncehook completions bash`
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Which shell.

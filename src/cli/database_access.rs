@@ -131,12 +131,13 @@ impl OpenDatabase {
 
 fn explain(error: StoreError) -> anyhow::Error {
     let code = match &error {
-        StoreError::Database(error) => error.as_database_error().and_then(|error| error.code()),
+        StoreError::Database(error) => error.as_database_error().and_then(sqlx::error::DatabaseError::code),
         _ => None,
     };
     if code.is_some_and(|code| NOT_SET_UP.contains(&&*code)) {
-        return anyhow::Error::new(error)
-            .context("the database has no tables of Oncehook yet: \"oncehook serve\" or \"oncehook migrate\" makes them");
+        return anyhow::Error::new(error).context(
+            "the database has no tables of Oncehook yet: \"oncehook serve\" or \"oncehook migrate\" makes them",
+        );
     }
     anyhow::Error::new(error).context("failed to ask the database")
 }

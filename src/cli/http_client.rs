@@ -68,7 +68,9 @@ mod tests {
 
     #[test]
     fn a_server_that_listens_everywhere_is_asked_on_loopback() {
-        for (listen, local) in [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80"), ("192.0.2.1:80", "192.0.2.1:80")] {
+        for (listen, local) in
+            [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80"), ("192.0.2.1:80", "192.0.2.1:80")]
+        {
             assert_eq!(local_address(listen.parse().unwrap()), local.parse().unwrap());
         }
     }

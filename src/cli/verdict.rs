@@ -68,8 +68,7 @@ fn what_happened(delivery: &DeliveryStory) -> String {
         }
         DeliveryState::Succeeded => format!("succeeded on attempt {number}."),
         DeliveryState::Dead => format!(
-            "is a dead letter after {}{why} Mend the cause, then press Redeliver (GitHub) or Resend (Stripe) at the provider: \
-             that runs it again.",
+            "is a dead letter after {}{why} It is kept, and not tried again by itself.",
             count(attempts, "attempt", "attempts")
         ),
         DeliveryState::Skipped => "was skipped: its lane had already applied something newer.".to_owned(),
@@ -100,11 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_letter_says_why_and_how_to_run_it_again() {
+    fn a_dead_letter_says_why() {
         insta::assert_snapshot!(verdict_on(|story| {
             story.deliveries[0].state = DeliveryState::Dead;
             story.deliveries[0].last_error = Some("answered 404 Not Found\u{1b}[2J".to_owned());
-        }), @r"The delivery to deployer is a dead letter after 2 attempts: answered 404 Not Found\u{1b}[2J. Mend the cause, then press Redeliver (GitHub) or Resend (Stripe) at the provider: that runs it again.");
+        }), @r"The delivery to deployer is a dead letter after 2 attempts: answered 404 Not Found\u{1b}[2J. It is kept, and not tried again by itself.");
     }
 
     #[test]
@@ -116,9 +115,9 @@ mod tests {
         insta::assert_snapshot!(verdict_on(|story| {
             story.deliveries[0].state = DeliveryState::Waiting;
             story.deliveries[0].ahead = 1;
-        }), @"");
-        insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Running), @"");
-        insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Queued), @"");
+        }), @"The delivery to deployer waits for 1 older delivery in its lane, ref/200000001/refs/heads/main, and runs after that.");
+        insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Running), @"The delivery to deployer runs now: attempt 2, since 2026-01-05 10:00:02.250 UTC, by host-1/7.");
+        insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Queued), @r#"The delivery to deployer is next in line. If this lasts, look whether a worker runs: "oncehook serve" or "oncehook work"."#);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 
 use super::{
     Result,
-    Result,
     delivery_story::{DeliveryStory, deliveries_of},
 };
 use crate::domain::{DeliveryRef, Headers, ReceiptId};

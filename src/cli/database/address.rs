@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn a_password_is_never_shown() {
-        for url in ["postgres://u:canary@h/db", "postgres://h/db?password=canary&sslmode=require", "host=h password=canary"] {
+        for url in
+            ["postgres://u:canary@h/db", "postgres://h/db?password=canary&sslmode=require", "host=h password=canary"]
+        {
             assert!(!masked(url).contains("canary"), "{}", masked(url));
         }
         assert_eq!(masked("postgres://u:canary@h:1/db?a=b"), "postgres://u:***@h:1/db?a=b");

@@ -14,7 +14,7 @@ use self::address::{masked, without_password};
 use super::{Globals, database_access::Server, output::print};
 use crate::{config::Config, postgres::SearchPaths};
 
-/// Gives the database's URL, or opens it with psql or pg_dump.
+/// Gives the database's URL, or opens it with `psql` or `pg_dump`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(subcommand)]
@@ -29,9 +29,9 @@ enum Action {
         #[arg(long)]
         show_password: bool,
     },
-    /// Opens psql on the database.
+    /// Opens `psql` on the database.
     Psql(Program),
-    /// Writes the database with pg_dump, to standard output unless told otherwise.
+    /// Writes the database with `pg_dump`, to standard output unless told otherwise.
     Dump(Program),
 }
 
@@ -62,7 +62,10 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
 
 async fn url(config: &Config, show_password: bool) -> anyhow::Result<ExitCode> {
     let server = Server::running(config).await?.with_context(|| {
-        format!("the embedded PostgreSQL in {} does not run: start it with \"oncehook serve\"", config.data_dir.display())
+        format!(
+            "the embedded PostgreSQL in {} does not run: start it with \"oncehook serve\"",
+            config.data_dir.display()
+        )
     })?;
     let shown = if show_password { server.url().to_owned() } else { masked(server.url()) };
     server.leave().await?;
@@ -88,7 +91,9 @@ async fn open(name: &str, program: &Program, url: &str) -> anyhow::Result<ExitCo
 
 fn find_program(name: &str) -> anyhow::Result<PathBuf> {
     let folders = SearchPaths::usual().0;
-    folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()).with_context(|| {
-        format!("{name} is not installed: on Debian, \"apt-get install postgresql-client\" brings it")
-    })
+    folders
+        .iter()
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+        .with_context(|| format!("{name} is not installed: on Debian, \"apt-get install postgresql-client\" brings it"))
 }

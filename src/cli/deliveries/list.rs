@@ -15,6 +15,7 @@ use crate::{
 };
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Options {
     /// Only deliveries in this state: waiting, queued, running, retrying, succeeded, dead, skipped, cancelled.
     #[arg(long)]
@@ -54,8 +55,17 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
 
 fn view(lines: &[DeliveryLine], limit: u32, width: Width) -> String {
     let Some(last) = lines.last() else { return "no deliveries".to_owned() };
-    let header =
-        ["delivery", "state", "route", "destination", "event type", "ordering key", "attempts", "next or last (UTC)", "error"];
+    let header = [
+        "delivery",
+        "state",
+        "route",
+        "destination",
+        "event type",
+        "ordering key",
+        "attempts",
+        "next or last (UTC)",
+        "error",
+    ];
     let mut page = table(&header, lines.iter().map(cells).collect(), width);
     if u32::try_from(lines.len()).is_ok_and(|shown| shown == limit) {
         page += &format!("\n\nolder ones: --before {}", last.id);
@@ -109,7 +119,13 @@ mod tests {
             last_error: Some("answered 503 Service Unavailable".to_owned()),
             ..line()
         };
-        insta::assert_snapshot!(view(&[line(), retrying], 2, Width::Unbounded), @"");
+        insta::assert_snapshot!(view(&[line(), retrying], 2, Width::Unbounded), @"
+        delivery                        state      route   destination  event type  ordering key           attempts  next or last (UTC)   error
+        dlv_01ke6vafet00000000000000d1  succeeded  deploy  deployer     push        ref/1/refs/heads/main  2         2026-01-05 10:00:00
+        dlv_01ke6vafet00000000000000d1  retrying   deploy  deployer     push        -                      2         2026-01-05 10:00:00  answered 503 Service Unavailable
+
+        older ones: --before dlv_01ke6vafet00000000000000d1
+        ");
         assert_eq!(view(&[], 2, Width::Unbounded), "no deliveries");
     }
 
@@ -125,6 +141,22 @@ mod tests {
 
     #[test]
     fn json_uses_the_words_of_the_design() {
-        insta::assert_snapshot!(serde_json::to_string_pretty(&line()).unwrap(), @"");
+        insta::assert_snapshot!(serde_json::to_string_pretty(&line()).unwrap(), @r#"
+        {
+          "delivery": "dlv_01ke6vafet00000000000000d1",
+          "receipt": "rcp_01ke6vafet00000000000000r1",
+          "source": "github",
+          "event_type": "push",
+          "delivery_id": "0b989ba4-242f-11e5-81e1-c7b6966d2516",
+          "route": "deploy",
+          "destination": "deployer",
+          "ordering_key": "ref/1/refs/heads/main",
+          "state": "succeeded",
+          "attempts": 2,
+          "due_at": "2026-01-05T10:00:00.250Z",
+          "finished_at": "2026-01-05T10:00:00.250Z",
+          "last_error": null
+        }
+        "#);
     }
 }

@@ -15,11 +15,12 @@ use crate::{
 };
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Options {
     /// Only receipts of this source.
     #[arg(long, value_name = "NAME")]
     source: Option<String>,
-    /// Only this event type: "push", or "pull_request" for all of its actions.
+    /// Only this event type: `push`, or `pull_request` for all of its actions.
     #[arg(long = "type", value_name = "EVENT-TYPE")]
     event_type: Option<String>,
     /// Only receipts with this id of the provider's: X-GitHub-Delivery, evt_…, webhook-id.
@@ -62,7 +63,8 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
 
 fn view(lines: &[ReceiptLine], limit: u32, width: Width) -> String {
     let Some(last) = lines.last() else { return "no receipts".to_owned() };
-    let header = ["receipt", "received (UTC)", "source", "event type", "delivery id", "deliveries", "arrivals", "flags"];
+    let header =
+        ["receipt", "received (UTC)", "source", "event type", "delivery id", "deliveries", "arrivals", "flags"];
     let mut page = table(&header, lines.iter().map(cells).collect(), width);
     if u32::try_from(lines.len()).is_ok_and(|shown| shown == limit) {
         page += &format!("\n\nolder ones: --before {}", last.id);
@@ -122,7 +124,14 @@ mod tests {
             ..line()
         };
         let unrouted = ReceiptLine { deliveries: vec![], ..line() };
-        insta::assert_snapshot!(view(&[line(), twice, unrouted], 3, Width::Unbounded), @"");
+        insta::assert_snapshot!(view(&[line(), twice, unrouted], 3, Width::Unbounded), @"
+        receipt                         received (UTC)       source  event type  delivery id                           deliveries           arrivals  flags
+        rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  succeeded            1
+        rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  2 succeeded, 1 dead  ×2        suspected_replay
+        rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  none                 1
+
+        older ones: --before rcp_01ke6vafet00000000000000r1
+        ");
         assert_eq!(view(&[], 3, Width::Unbounded), "no receipts");
         assert!(!view(&[line()], 3, Width::Unbounded).contains("--before"), "there are no older ones");
     }
@@ -143,6 +152,19 @@ mod tests {
 
     #[test]
     fn json_uses_the_words_of_the_design() {
-        insta::assert_snapshot!(serde_json::to_string_pretty(&line()).unwrap(), @"");
+        insta::assert_snapshot!(serde_json::to_string_pretty(&line()).unwrap(), @r#"
+        {
+          "receipt": "rcp_01ke6vafet00000000000000r1",
+          "received_at": "2026-01-05T10:00:00.250Z",
+          "source": "github",
+          "event_type": "push",
+          "delivery_id": "0b989ba4-242f-11e5-81e1-c7b6966d2516",
+          "arrivals": 1,
+          "deliveries": [
+            "succeeded"
+          ],
+          "flags": []
+        }
+        "#);
     }
 }

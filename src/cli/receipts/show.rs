@@ -112,15 +112,15 @@ async fn find(conn: &mut PgConnection, id: &str, source: Option<&str>) -> store:
 fn nothing(id: &str, source: Option<&str>) -> String {
     let of_source = source.map(|name| format!(" of source {}", Visible(name))).unwrap_or_default();
     format!(
-        "there is no receipt{of_source} for {:?}: give rcp_…, dlv_… or the provider's own id (\"oncehook receipts\" lists them); \
+        "there is no receipt{of_source} for \"{}\": give rcp_…, dlv_… or the provider's own id (\"oncehook receipts\" lists them); \
          an event that was refused has no receipt",
-        Visible(id).to_string()
+        Visible(id)
     )
 }
 
 fn several(id: &str, lines: &[ReceiptLine]) -> String {
     let list: Vec<_> = lines.iter().map(|line| format!("\n  {}  source {}", line.id, line.source)).collect();
-    format!("{} receipts have the id {:?}: show one of them{}", lines.len(), Visible(id).to_string(), list.concat())
+    format!("{} receipts have the id \"{}\": show one of them{}", lines.len(), Visible(id), list.concat())
 }
 
 impl PayloadJson {
@@ -143,11 +143,16 @@ mod tests {
         let story = sample::story();
         let payload = Payload { headers: [("cookie", "canary")].into_iter().collect(), body: vec![0xff] };
         let json = StoryJson { verdict: verdict(&story), story: &story, payload: Some(PayloadJson::of(&payload)) };
-        insta::assert_snapshot!(serde_json::to_string_pretty(&json).unwrap(), @"");
+        let json = serde_json::to_value(&json).unwrap();
+        let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+        insta::assert_snapshot!(keys(&json), @"body_bytes body_digest conflicts deliveries delivery_id event_time event_time_path event_type flags hook_id later_arrivals normalised_digest ordering_key payload receipt received_at recorded_at remote_address secret_fingerprint signed_at source verdict");
+        insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts crashes created_at delivery destination due_at finished_at last_error ordering_key route state trigger");
+        insta::assert_snapshot!(keys(&json["deliveries"][0]["attempts"][0]), @"answer_beginning answer_status attempt duration_ms number outcome reason started_at trigger worker");
+        insta::assert_snapshot!(json["payload"], @r#"{"body":"/w==","body_encoding":"base64","headers":[["cookie","(not shown, 6 bytes)"]]}"#);
     }
 
     #[test]
     fn an_id_without_a_receipt_is_answered_with_what_to_give() {
-        insta::assert_snapshot!(nothing("evt_1\u{1b}[2J", Some("stripe")), @"");
+        insta::assert_snapshot!(nothing("evt_1\u{1b}[2J", Some("stripe")), @r#"there is no receipt of source stripe for "evt_1\u{1b}[2J": give rcp_…, dlv_… or the provider's own id ("oncehook receipts" lists them); an event that was refused has no receipt"#);
     }
 }

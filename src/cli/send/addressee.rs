@@ -57,7 +57,8 @@ pub(super) fn choose_source<'a>(
             format!("there is no source {name}; the configuration has {}", known.join(", "))
         });
     }
-    let provider = provider.context("say where it goes with --source: the file's folder is not named for a provider")?;
+    let provider =
+        provider.context("say where it goes with --source: the file's folder is not named for a provider")?;
     config.sources.values().find(|source| source.provider == provider).with_context(|| {
         format!("the configuration has no source with provider = \"{provider}\": name another one with --source")
     })

@@ -91,8 +91,7 @@ impl LoadReport {
 
     /// The report for people.
     pub(super) fn view(&self) -> String {
-        let answers: Vec<_> =
-            self.answers.iter().map(|(label, number)| format!("\n  {number:>8}  {label}")).collect();
+        let answers: Vec<_> = self.answers.iter().map(|(label, number)| format!("\n  {number:>8}  {label}")).collect();
         format!(
             "{} requests over {} connections in {:.2} s: {:.0} a second\n\
              answer times: p50 {:.1} ms, p99 {:.1} ms, max {:.1} ms\n\
@@ -149,6 +148,14 @@ mod tests {
         ];
         let report = LoadReport::of(samples, 2, ms(10));
         assert!(!report.all_succeeded());
-        insta::assert_snapshot!(report.view(), @"");
+        insta::assert_snapshot!(report.view(), @"
+        5 requests over 2 connections in 0.01 s: 500 a second
+        answer times: p50 3.0 ms, p99 9.0 ms, max 9.0 ms
+        answers:
+                 2  200 accepted
+                 1  200 duplicate
+                 1  503 cannot store
+                 1  no answer: connection refused
+        ");
     }
 }

@@ -42,7 +42,7 @@ const PREPARED_BYTES_MAX: usize = 1 << 30;
 /// Plays the provider: signs a fixture, posts it, and prints the answer.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Who sends (github, stripe, standard_webhooks), or the path of a .http file.
+    /// Who sends (`github`, `stripe`, `standard_webhooks`), or the path of a .http file.
     #[arg(value_name = "PROVIDER|FILE.http", required_unless_present = "list")]
     provider: Option<String>,
     /// Which of its fixtures: push, invoice.paid; --list shows all.
@@ -62,7 +62,7 @@ pub struct Options {
     id: Option<String>,
     #[command(flatten)]
     secret: SecretOptions,
-    /// Changes a value of the body before signing: ref=refs/heads/x, data.object.id=in_7. The value must be there.
+    /// Changes a value of the body before signing: `ref=refs/heads/x`, `data.object.id=in_7`. The value must be there.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     changes: Vec<Change>,
     /// The time in the signature, such as 2026-01-05T10:00:00Z. Default: now.
@@ -97,11 +97,19 @@ pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCod
         let began = std::time::Instant::now();
         let answer = post(&client, &url, only).await.map_err(|why| no_answer(&url, &why))?;
         let exchange = view::Exchange { url: &url, letter: only, answer: &answer, took: began.elapsed() };
-        if globals.json { print_json(&exchange.json())? } else { print(&exchange.view())? }
+        if globals.json {
+            print_json(&exchange.json())?;
+        } else {
+            print(&exchange.view())?;
+        }
         return Ok(exit_code(answer.is_success()));
     }
     let report = run_load(&client, &url, letters, concurrency).await;
-    if globals.json { print_json(&report)? } else { print(&report.view())? }
+    if globals.json {
+        print_json(&report)?;
+    } else {
+        print(&report.view())?;
+    }
     Ok(exit_code(report.all_succeeded()))
 }
 

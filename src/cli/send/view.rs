@@ -74,8 +74,31 @@ mod tests {
     #[test]
     fn an_answer_is_shown_with_what_to_do_next() {
         let (view, json) = exchange(br#"{"status":"accepted","receipt":"rcp_01ke6vafet00000000000000r1"}"#);
-        insta::assert_snapshot!(view, @"");
-        insta::assert_snapshot!(json, @"");
+        insta::assert_snapshot!(view, @r#"
+        POST http://127.0.0.1:8080/hooks/stripe
+          delivery id evt_1, 2 bytes
+
+        answered 200 in 4 ms
+          {
+            "status": "accepted",
+            "receipt": "rcp_01ke6vafet00000000000000r1"
+          }
+
+        its story: oncehook receipts show rcp_01ke6vafet00000000000000r1
+        "#);
+        insta::assert_snapshot!(json, @r#"
+        {
+          "url": "http://127.0.0.1:8080/hooks/stripe",
+          "delivery_id": "evt_1",
+          "body_bytes": 2,
+          "took_ms": 4,
+          "status": 200,
+          "answer": {
+            "receipt": "rcp_01ke6vafet00000000000000r1",
+            "status": "accepted"
+          }
+        }
+        "#);
     }
 
     #[test]
