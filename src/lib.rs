@@ -6,6 +6,7 @@
 pub mod admin;
 pub mod app;
 pub mod blueprint;
+pub mod cli;
 pub mod clock;
 pub mod config;
 mod crash_point;
@@ -15,6 +16,7 @@ pub mod domain;
 pub mod health;
 pub mod intake;
 pub mod postgres;
+pub mod fixture;
 pub mod provider;
 pub mod record;
 pub mod route;

@@ -1,3 +1,5 @@
-//! The `oncehook` binary.
+//! The `oncehook` binary: all of it is in the library, under `cli`.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    oncehook::cli::main()
+}

@@ -1,0 +1,132 @@
+//! The command line. Takes arguments, gives an exit code; one file or folder a subcommand, with its `Options` and its
+//! `run`. Business happens elsewhere.
+
+mod check;
+mod completions;
+mod database;
+mod database_access;
+mod deliveries;
+mod globals;
+mod health;
+mod http_client;
+mod json_member;
+mod migrate;
+mod output;
+mod payload_view;
+mod receipts;
+mod redaction;
+#[cfg(test)]
+mod sample;
+mod send;
+mod stamp;
+mod story_view;
+mod verdict;
+mod visible;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+
+pub use globals::Globals;
+
+/// Exit code of `check` when it has something to say.
+const FINDINGS: u8 = 3;
+
+/// Exit code when what was asked for is not there.
+const NOT_FOUND: u8 = 4;
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done
+  1  failed: the reason is on standard error
+  2  the command line is wrong
+  3  \"check\" has findings
+  4  what was asked for is not there
+
+First steps: \"oncehook serve\" in one terminal; \"oncehook send github push\" in another.";
+
+/// Webhooks, once and in order: stores each delivery before it answers, then runs it once, in order, with retries.
+#[derive(Debug, clap::Parser)]
+#[command(name = "oncehook", version, after_help = AFTER_HELP, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Migrate(migrate::Options),
+    Check(check::Options),
+    Send(send::Options),
+    Receipts(receipts::Options),
+    Deliveries(deliveries::Options),
+    Database(database::Options),
+    Health(health::Options),
+    Completions(completions::Options),
+}
+
+/// Reads the process' arguments and runs what they ask for. Errors are printed as one line, causes after colons.
+#[must_use]
+pub fn main() -> ExitCode {
+    match Cli::parse().run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Cli {
+    fn run(self) -> anyhow::Result<ExitCode> {
+        let globals = self.globals;
+        match self.command {
+            Command::Check(options) => check::run(&options, &globals),
+            Command::Completions(options) => completions::run(&options),
+            Command::Migrate(options) => wait_for(migrate::run(&options, &globals)),
+            Command::Send(options) => wait_for(send::run(&options, &globals)),
+            Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
+            Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
+            Command::Database(options) => wait_for(database::run(options, &globals)),
+            Command::Health(options) => wait_for(health::run(&options, &globals)),
+        }
+    }
+}
+
+fn wait_for(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.context("failed to start the runtime")?.block_on(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_exit_codes_are_told_in_the_help() {
+        let help = Cli::command().render_long_help().to_string();
+        for line in [format!("  {FINDINGS}  \"check\" has findings"), format!("  {NOT_FOUND}  what was asked for")] {
+            assert!(help.contains(&line), "{help}");
+        }
+    }
+
+    #[test]
+    fn lists_are_what_comes_without_a_subcommand() {
+        for line in ["oncehook receipts", "oncehook receipts list --limit 3", "oncehook receipts --state dead --json"] {
+            Cli::try_parse_from(line.split(' ')).unwrap();
+        }
+        for line in ["oncehook receipts --state done", "oncehook receipts --limit 0", "oncehook send", "oncehook"] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Posts one sealed letter and gives the answer. One request, no retry, no redirect.
+
+use reqwest::Client;
+
+use super::letter::SealedLetter;
+use crate::cli::{
+    http_client::{causes, read_answer},
+    visible::{Visible, cut},
+};
+
+/// What was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// The beginning of the body.
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Whether the sender would be content.
+    pub(super) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The status and what the body says: its `status` where that is a word, else its `title`.
+    pub(super) fn label(&self) -> String {
+        let word = self.text("status").or_else(|| self.text("title")).unwrap_or_default();
+        format!("{} {}", self.status, Visible(&cut(&word, 60))).trim_end().to_owned()
+    }
+
+    /// A member of the body that is a string.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let body: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
+        Some(body.get(name)?.as_str()?.to_owned())
+    }
+}
+
+/// Posts a letter.
+///
+/// # Errors
+/// When no whole answer came: why, in the system's own words.
+pub(super) async fn post(client: &Client, url: &url::Url, letter: &SealedLetter) -> Result<Answer, String> {
+    let mut request = client.post(url.clone()).body(letter.body.clone());
+    for (name, value) in letter.headers.iter() {
+        request = request.header(name, value);
+    }
+    let response = request.send().await.map_err(|error| causes(&error))?;
+    let status = response.status().as_u16();
+    let body = read_answer(response).await.map_err(|error| causes(&error))?;
+    Ok(Answer { status, body })
+}

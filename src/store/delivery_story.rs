@@ -1,0 +1,129 @@
+//! The deliveries of one receipt with all their attempts. Takes a receipt's id, gives facts for people; of a
+//! destination's answer only the beginning. Never changes anything.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use super::{Result, read};
+use crate::domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId};
+
+/// A delivery, and all that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct DeliveryStory {
+    /// Its id.
+    #[serde(rename = "delivery")]
+    pub id: DeliveryRef,
+    /// The rule that asked for it.
+    pub route: String,
+    /// Where it ends.
+    pub destination: String,
+    /// The lane it waits in; `None`: it waits for no other.
+    pub ordering_key: Option<String>,
+    /// Where it stands.
+    pub state: DeliveryState,
+    /// What makes its present round of attempts happen.
+    pub trigger: String,
+    /// When the next attempt may begin, by the database's clock; of no meaning once it is finished.
+    pub due_at: DateTime<Utc>,
+    /// Unfinished deliveries that are before it in its lane.
+    pub ahead: i64,
+    /// Workers that died while they held it.
+    pub crashes: i32,
+    /// Why the last attempt did not succeed.
+    pub last_error: Option<String>,
+    /// When it was planned.
+    pub created_at: DateTime<Utc>,
+    /// When nothing more was to happen to it.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// What was tried, in order.
+    pub attempts: Vec<AttemptFacts>,
+}
+
+/// One try.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct AttemptFacts {
+    /// Its id.
+    #[serde(rename = "attempt")]
+    pub id: AttemptId,
+    /// From 1, through all rounds.
+    pub number: i32,
+    /// What made it happen.
+    pub trigger: String,
+    /// Who did it.
+    pub worker: String,
+    /// When it was opened.
+    pub started_at: DateTime<Utc>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<i32>,
+    /// How it ended; `None`: it has not.
+    pub outcome: Option<String>,
+    /// What happened, in a sentence.
+    pub reason: Option<String>,
+    /// What the destination answered.
+    pub answer_status: Option<i32>,
+    /// The first 1,000 bytes of its answer, as text.
+    pub answer_beginning: Option<String>,
+}
+
+/// The deliveries of a receipt, in the order planned, each with its attempts. Takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked, or holds a state that this program does not know.
+pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Result<Vec<DeliveryStory>> {
+    let rows = sqlx::query!(
+        r#"select d.id, d.route, d.destination, d.ordering_key, d.state, d.trigger, d.due_at, d.crashes, d.last_error,
+                  d.created_at, d.finished_at,
+                  (select count(*) from oncehook.deliveries before
+                   where d.finished_at is null and before.finished_at is null and before.route = d.route
+                     and before.ordering_key = d.ordering_key and before.seq < d.seq) as "ahead!"
+           from oncehook.deliveries d where d.receipt_id = $1 order by d.id"#,
+        receipt.uuid()
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut deliveries = Vec::with_capacity(rows.len());
+    for row in rows {
+        let id = DeliveryRef::from(row.id);
+        deliveries.push(DeliveryStory {
+            id,
+            route: row.route,
+            destination: row.destination,
+            ordering_key: row.ordering_key,
+            state: read(&row.state)?,
+            trigger: row.trigger,
+            due_at: row.due_at,
+            ahead: row.ahead,
+            crashes: row.crashes,
+            last_error: row.last_error,
+            created_at: row.created_at,
+            finished_at: row.finished_at,
+            attempts: attempts_of(conn, id).await?,
+        });
+    }
+    Ok(deliveries)
+}
+
+/// Takes no locks.
+async fn attempts_of(conn: &mut PgConnection, delivery: DeliveryRef) -> Result<Vec<AttemptFacts>> {
+    let rows = sqlx::query!(
+        r#"select id, number, trigger, worker, started_at, duration_ms, outcome, reason, answer_status,
+                  substring(answer_body for 1000) as answer_beginning
+           from oncehook.attempts where delivery = $1 order by number"#,
+        delivery.uuid()
+    )
+    .fetch_all(conn)
+    .await?;
+    let attempts = rows.into_iter().map(|row| AttemptFacts {
+        id: row.id.into(),
+        number: row.number,
+        trigger: row.trigger,
+        worker: row.worker,
+        started_at: row.started_at,
+        duration_ms: row.duration_ms,
+        outcome: row.outcome,
+        reason: row.reason,
+        answer_status: row.answer_status,
+        answer_beginning: row.answer_beginning.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+    });
+    Ok(attempts.collect())
+}

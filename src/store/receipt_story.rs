@@ -1,0 +1,204 @@
+//! All that is known about one receipt: its facts, arrivals, conflicts, deliveries and their attempts. Takes an id, gives
+//! the story for people; reads the payload only when asked, and never changes anything.
+
+use chrono::{DateTime, Utc};
+use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
+
+use super::{
+    Result,
+    delivery_story::{DeliveryStory, deliveries_of},
+};
+use crate::domain::{DeliveryRef, Headers, ReceiptId};
+
+/// A receipt, and all that happened to it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ReceiptStory {
+    /// What is known since it came in.
+    #[serde(flatten)]
+    pub facts: ReceiptFacts,
+    /// Later requests for it, in order. The first one's facts stand on the receipt.
+    pub later_arrivals: Vec<LaterArrival>,
+    /// Other payloads under its delivery id, in order. Kept, never run.
+    pub conflicts: Vec<ConflictFacts>,
+    /// Where it went, in the order planned.
+    pub deliveries: Vec<DeliveryStory>,
+}
+
+/// What is known about a receipt since it came in.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ReceiptFacts {
+    /// Its id.
+    #[serde(rename = "receipt")]
+    pub id: ReceiptId,
+    /// The way in.
+    pub source: String,
+    /// The provider's own id.
+    pub delivery_id: String,
+    /// The hook that sent it, where the provider says so.
+    pub hook_id: Option<String>,
+    /// What kind of event.
+    pub event_type: String,
+    /// What the event is about.
+    pub ordering_key: Option<String>,
+    /// When it happened, by the provider.
+    pub event_time: Option<DateTime<Utc>>,
+    /// Where in the payload that was read.
+    pub event_time_path: Option<String>,
+    /// When its last byte had been read, by the node's clock.
+    pub received_at: DateTime<Utc>,
+    /// When it was written, by the database's clock.
+    pub recorded_at: DateTime<Utc>,
+    /// SHA-256 of the body, in hex.
+    pub body_digest: String,
+    /// SHA-256 of what stays the same between deliveries of one event, in hex.
+    pub normalised_digest: String,
+    /// The size of the body.
+    pub body_bytes: i32,
+    /// Which secret matched; `None`: the source takes unsigned requests.
+    pub secret_fingerprint: Option<String>,
+    /// The signed timestamp, where the scheme has one.
+    pub signed_at: Option<DateTime<Utc>>,
+    /// The peer.
+    pub remote_address: Option<String>,
+    /// Remarks for the operator.
+    pub flags: Vec<String>,
+}
+
+/// A later request for a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LaterArrival {
+    /// `duplicate` or `conflict`.
+    pub kind: String,
+    /// When it had been read whole.
+    pub arrived_at: DateTime<Utc>,
+    /// The hook that sent it.
+    pub hook_id: Option<String>,
+    /// The peer.
+    pub remote_address: Option<String>,
+    /// Further ones that were only counted.
+    pub repeats: i32,
+}
+
+/// Another payload that came under the delivery id of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ConflictFacts {
+    /// Its number.
+    pub conflict: i64,
+    /// When it had been read whole.
+    pub arrived_at: DateTime<Utc>,
+    /// What kind of event it says it is.
+    pub event_type: String,
+    /// SHA-256 of its body, in hex.
+    pub body_digest: String,
+    /// The size of its body.
+    pub body_bytes: i32,
+}
+
+/// What came in, byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// Header lines.
+    pub headers: Headers,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// The story of a receipt, without its payload; `None` when there is no such receipt. Reads in several queries: use
+/// [`begin_reading`] for one picture of one moment. Takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked, or holds a word that this program does not know.
+pub async fn tell_receipt_story(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<ReceiptStory>> {
+    let Some(facts) = find_receipt(conn, id).await? else { return Ok(None) };
+    Ok(Some(ReceiptStory {
+        facts,
+        later_arrivals: arrivals_of(conn, id).await?,
+        conflicts: conflicts_of(conn, id).await?,
+        deliveries: deliveries_of(conn, id).await?,
+    }))
+}
+
+/// Begins a transaction that sees one moment and changes nothing.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn begin_reading(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>> {
+    Ok(conn.begin_with("begin isolation level repeatable read, read only").await?)
+}
+
+/// The payload of a receipt; `None` once its time is over. Takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn read_payload(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<Payload>> {
+    let row = sqlx::query!("select headers, body from oncehook.payloads where receipt_id = $1", id.uuid())
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.map(|row| Payload { headers: Headers::from_wire(&row.headers), body: row.body }))
+}
+
+/// The receipt that a delivery delivers. Takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn receipt_of_delivery(conn: &mut PgConnection, delivery: DeliveryRef) -> Result<Option<ReceiptId>> {
+    let id = sqlx::query_scalar!("select receipt_id from oncehook.deliveries where id = $1", delivery.uuid())
+        .fetch_optional(conn)
+        .await?;
+    Ok(id.map(ReceiptId::from))
+}
+
+/// Takes no locks.
+async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<ReceiptFacts>> {
+    let row = sqlx::query!(
+        "select source, delivery_id, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
+                recorded_at, body_digest, normalised_digest, body_bytes, secret_fingerprint, signed_at, remote_address, flags
+         from oncehook.receipts where id = $1",
+        id.uuid()
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| ReceiptFacts {
+        id,
+        source: row.source,
+        delivery_id: row.delivery_id,
+        hook_id: row.hook_id,
+        event_type: row.event_type,
+        ordering_key: row.ordering_key,
+        event_time: row.event_time,
+        event_time_path: row.event_time_path,
+        received_at: row.received_at,
+        recorded_at: row.recorded_at,
+        body_digest: hex::encode(row.body_digest),
+        normalised_digest: hex::encode(row.normalised_digest),
+        body_bytes: row.body_bytes,
+        secret_fingerprint: row.secret_fingerprint,
+        signed_at: row.signed_at,
+        remote_address: row.remote_address,
+        flags: row.flags,
+    }))
+}
+
+/// Takes no locks.
+async fn arrivals_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<LaterArrival>> {
+    Ok(sqlx::query_as!(
+        LaterArrival,
+        "select kind, arrived_at, hook_id, remote_address, repeats from oncehook.arrivals where receipt_id = $1 order by id",
+        id.uuid()
+    )
+    .fetch_all(conn)
+    .await?)
+}
+
+/// Takes no locks.
+async fn conflicts_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<ConflictFacts>> {
+    Ok(sqlx::query_as!(
+        ConflictFacts,
+        r#"select id as conflict, arrived_at, event_type, encode(body_digest, 'hex') as "body_digest!",
+                  octet_length(body) as "body_bytes!"
+           from oncehook.conflicts where receipt_id = $1 order by id"#,
+        id.uuid()
+    )
+    .fetch_all(conn)
+    .await?)
+}
