@@ -5,16 +5,28 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::{
+    clock::Clock,
     config::{Config, Source},
-    deliver::Destinations,
+    deliver::{DestinationError, Destinations},
     route::{RouteError, Routes},
 };
+
+/// Why a configuration cannot be made ready although each of its values is good.
+#[derive(Debug, thiserror::Error)]
+pub enum BlueprintError {
+    /// Patterns or filters of routes.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Routes(Vec<RouteError>),
+    /// A destination.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+}
 
 /// All that a request or a delivery needs to know of the configuration.
 #[derive(Debug)]
 pub struct Blueprint {
     /// The settings as checked.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The rules, compiled.
     pub routes: Routes,
     /// Where deliveries end, ready to be called.
@@ -28,10 +40,10 @@ impl Blueprint {
     /// Compiles routes and builds destinations.
     ///
     /// # Errors
-    /// When a filter does not compile, or the HTTP client cannot be built.
-    pub fn of(config: Config) -> anyhow::Result<Self> {
-        let routes = Routes::compile(&config.routes).map_err(|error: RouteError| anyhow::anyhow!(error))?;
-        let destinations = Destinations::build(&config.destinations)?;
+    /// When a filter does not compile, or an HTTP client cannot be built.
+    pub fn of(config: Arc<Config>, clock: &Clock) -> Result<Self, BlueprintError> {
+        let routes = Routes::compile(&config.routes).map_err(BlueprintError::Routes)?;
+        let destinations = Destinations::new(&config.destinations, clock)?;
         Ok(Self { config, routes, destinations })
     }
 

@@ -1,10 +1,20 @@
 //! What this process knows of itself: whether it can store webhooks now. Written by whoever finds out, read by the health
 //! pages without asking anyone.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
+
+use sqlx::PgPool;
+
+use crate::store::answers;
+
+/// Between two looks at the database.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Shared knowledge; clones see the same.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +41,18 @@ impl Health {
             return Some("oncehook is stopping");
         }
         self.database_is_away.load(Ordering::Relaxed).then_some("the database cannot be reached")
+    }
+}
+
+/// Asks the database again and again whether it answers, until the pool is closed.
+pub async fn watch(health: Health, pool: PgPool) {
+    while !pool.is_closed() {
+        let is_there = match pool.acquire().await {
+            Ok(mut conn) => answers(&mut conn).await.is_ok(),
+            Err(_) => false,
+        };
+        health.database_answers(is_there);
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -1,11 +1,11 @@
 //! The operator's port: health and metrics now. Never takes webhooks, never takes a pool connection for health.
 
-use std::{io, net::SocketAddr, net::TcpListener, sync::Arc};
+use std::{io, net::TcpListener, sync::Arc};
 
-use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
+use actix_web::{App, HttpResponse, HttpServer, web};
 use serde_json::json;
 
-use crate::{config, health::Health, intake::Tally};
+use crate::{config, health::Health, intake::{BoundServer, Tally}};
 
 /// Threads for the operator's port: it serves people and probes.
 const THREADS: usize = 1;
@@ -22,17 +22,11 @@ pub struct Admin {
     pub tally: Arc<Tally>,
 }
 
-/// The server, bound and not yet running.
-pub struct AdminServer {
-    server: actix_web::dev::Server,
-    address: SocketAddr,
-}
-
 /// Binds the port and makes the server.
 ///
 /// # Errors
 /// When the port cannot be bound.
-pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<AdminServer> {
+pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<BoundServer> {
     let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
     let admin = web::Data::new(admin);
@@ -48,29 +42,7 @@ pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<AdminServer> {
     .disable_signals()
     .listen(listener)?
     .run();
-    Ok(AdminServer { server, address })
-}
-
-impl AdminServer {
-    /// Where it listens: the real port if 0 was asked for.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// To stop it from elsewhere.
-    #[must_use]
-    pub fn handle(&self) -> ServerHandle {
-        self.server.handle()
-    }
-
-    /// Serves until stopped.
-    ///
-    /// # Errors
-    /// When accepting fails for good.
-    pub async fn run(self) -> io::Result<()> {
-        self.server.await
-    }
+    Ok(BoundServer::new(server, address))
 }
 
 /// The process lives. It does not ask the database: a restart of this process would not bring that back.

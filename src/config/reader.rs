@@ -78,12 +78,14 @@ impl<'a> Reader<'a> {
 
     /// Takes a text that must be there.
     pub(super) fn required(&self, key: &'static str, instead: &str) -> Option<&'a str> {
-        if !self.has(key) {
-            self.taken.borrow_mut().insert(key);
-            self.mistake(key, "is missing", instead);
-            return None;
+        match self.node(key).map(|node| &node.value) {
+            Some(Value::Text(text)) => Some(text),
+            Some(other) => self.refuse(key, other, instead),
+            None => {
+                self.mistake(key, "is missing", instead);
+                None
+            }
         }
-        self.text(key, instead)
     }
 
     /// Takes true or false.

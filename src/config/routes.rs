@@ -15,7 +15,7 @@ use super::{
 use crate::domain::{DestinationName, RouteName, SourceName};
 
 /// What a filter can look at.
-const FILTER_VARIABLES: [&str; 3] = ["payload", "headers", "event"];
+const FILTER_VARIABLES: [&str; 3] = ["payload", "event", "source"];
 
 /// What a route may lead from and to.
 #[derive(Debug, Clone, Copy)]

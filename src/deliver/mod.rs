@@ -2,6 +2,7 @@
 //! database, never panics over what a destination does: `run` decides and settles.
 
 mod http;
+mod live;
 mod log;
 mod outcome;
 mod parcel;
@@ -9,6 +10,7 @@ mod signature;
 
 use std::collections::BTreeMap;
 
+pub use live::LiveDestinations;
 pub use parcel::Parcel;
 
 use crate::{

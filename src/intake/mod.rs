@@ -16,7 +16,7 @@ use bytes::Bytes;
 
 pub use self::{
     budget::Budget,
-    server::{IntakeServer, bind},
+    server::{BoundServer, bind},
     tally::{Tally, Turnout},
 };
 use self::{
@@ -128,7 +128,13 @@ async fn identify(
         let (headers, body) = (incoming.headers.clone(), body.clone());
         move || {
             let identity = provider::identify(provider, &headers, &body)?;
-            let plan = blueprint.routes.plan(&name, &Event::of(&identity));
+            let event = Event {
+                event_type: &identity.event_type,
+                ordering_key: identity.ordering_key.as_ref(),
+                body_bytes: body.len(),
+                payload: &|| serde_json::from_slice(&identity.json()?).ok(),
+            };
+            let plan = blueprint.routes.plan(&name, &event);
             Ok((identity, plan))
         }
     };
@@ -153,6 +159,7 @@ fn new_receipt(
         Dedupe::PerEvent => String::new(),
         Dedupe::PerHook => identity.hook_id.clone().unwrap_or_default(),
     };
+    let flags = identity.flags.into_iter().chain(plan.flags()).collect();
     let (secret, signed_at) = verified.map(|verified| (verified.secret, verified.signed_at)).unzip();
     NewReceipt {
         id: ReceiptId::new(),
@@ -169,7 +176,7 @@ fn new_receipt(
         secret,
         signed_at: signed_at.flatten(),
         remote_address: incoming.remote_address,
-        flags: identity.flags,
+        flags,
         headers: incoming.headers,
         body,
         deliveries: plan.deliveries,

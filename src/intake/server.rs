@@ -1,11 +1,15 @@
 //! Binds the public port and runs the HTTP server on it. Never sees a body.
 
-use std::{io, net::SocketAddr, net::TcpListener, time::Duration};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
 
-use actix_web::{App, HttpServer, dev::ServerHandle, web};
+use actix_web::{App, HttpResponse, HttpServer, dev::Server, web};
 
 use super::{Intake, problem::Problem, receive};
-use crate::config::Intake as Limits;
+use crate::{config::Intake as Limits, shutdown::Shutdown};
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -13,17 +17,45 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an idle connection is kept for the next request.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// The server, bound and not yet running.
-pub struct IntakeServer {
-    server: actix_web::dev::Server,
+/// An HTTP server that has its port and waits to be run.
+pub struct BoundServer {
+    server: Server,
     address: SocketAddr,
 }
 
-/// Binds the port and makes the server. It accepts from now on, and answers once [`IntakeServer::run`] is polled.
+impl BoundServer {
+    pub(crate) fn new(server: Server, address: SocketAddr) -> Self {
+        Self { server, address }
+    }
+
+    /// Where it listens: the real port if 0 was asked for.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until shutdown begins, then answers what is under way and ends.
+    ///
+    /// # Errors
+    /// When accepting fails for good.
+    pub async fn run(self, mut shutdown: Shutdown) -> io::Result<()> {
+        let handle = self.server.handle();
+        let mut served = self.server;
+        tokio::select! {
+            result = &mut served => return result,
+            () = shutdown.begun() => {}
+        }
+        // The server must be polled for the stop to take effect, hence both at once.
+        let (result, ()) = tokio::join!(served, handle.stop(true));
+        result
+    }
+}
+
+/// Binds the port. The server accepts from now on and answers once it is run; at shutdown, requests under way get `grace`.
 ///
 /// # Errors
 /// When the port cannot be bound.
-pub fn bind(limits: &Limits, intake: Intake, grace: Duration) -> io::Result<IntakeServer> {
+pub fn bind(limits: &Limits, intake: Intake, grace: Duration) -> io::Result<BoundServer> {
     let listener = TcpListener::bind(limits.listen)?;
     let address = listener.local_addr()?;
     let intake = web::Data::new(intake);
@@ -34,9 +66,9 @@ pub fn bind(limits: &Limits, intake: Intake, grace: Duration) -> io::Result<Inta
                 // No slash at the end and no other normalisation: a redirect would lose the body.
                 web::resource("/hooks/{source}")
                     .route(web::post().to(receive))
-                    .default_service(web::to(async || actix_web::HttpResponse::from(Problem::not_a_post()))),
+                    .default_service(web::to(async || HttpResponse::from(Problem::not_a_post()))),
             )
-            .default_service(web::to(async || actix_web::HttpResponse::from(Problem::no_such_path())))
+            .default_service(web::to(async || HttpResponse::from(Problem::no_such_path())))
     })
     .workers(limits.threads)
     .max_connections((limits.connections_max / limits.threads.max(1)).max(1))
@@ -46,27 +78,5 @@ pub fn bind(limits: &Limits, intake: Intake, grace: Duration) -> io::Result<Inta
     .disable_signals()
     .listen(listener)?
     .run();
-    Ok(IntakeServer { server, address })
-}
-
-impl IntakeServer {
-    /// Where it listens: the real port if 0 was asked for.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// To stop it from elsewhere: gracefully, requests under way are answered first.
-    #[must_use]
-    pub fn handle(&self) -> ServerHandle {
-        self.server.handle()
-    }
-
-    /// Serves until stopped.
-    ///
-    /// # Errors
-    /// When accepting fails for good.
-    pub async fn run(self) -> io::Result<()> {
-        self.server.await
-    }
+    Ok(BoundServer::new(server, address))
 }

@@ -68,7 +68,7 @@ impl Committer {
 
     fn refuse_all(&self, batch: &[NewReceipt], failure: &Failure) -> Recorded {
         let refusal = match failure {
-            Failure::Away => RecordError::Unavailable,
+            Failure::Away | Failure::Lost(_) => RecordError::Unavailable,
             Failure::Unknown(_) => RecordError::Unknown,
             Failure::Statement(_) => RecordError::Refused,
         };
@@ -113,8 +113,8 @@ impl Committer {
                 Ok(recorded)
             }
             Err(error) => {
-                let failure = Failure::from(StoreError::from(error));
-                if !matches!(failure, Failure::Statement(_)) {
+                let failure = Failure::from(error);
+                if matches!(failure, Failure::Unknown(_) | Failure::Away) {
                     conn.close_on_drop();
                 }
                 Err(failure)
@@ -122,7 +122,7 @@ impl Committer {
         }
     }
 
-    async fn record(&self, conn: &mut PgConnection, batch: &[NewReceipt]) -> sqlx::Result<Recorded> {
+    async fn record(&self, conn: &mut PgConnection, batch: &[NewReceipt]) -> crate::store::Result<Recorded> {
         let stored = record_new(conn, batch).await?;
         let mut recorded: Recorded = batch
             .iter()
@@ -146,7 +146,7 @@ impl Committer {
         conn: &mut PgConnection,
         batch: &[NewReceipt],
         recorded: &mut Recorded,
-    ) -> sqlx::Result<()> {
+    ) -> crate::store::Result<()> {
         let places: Vec<usize> = (0..batch.len()).filter(|place| recorded[*place].is_err()).collect();
         let rest: Vec<&NewReceipt> = places.iter().map(|place| &batch[*place]).collect();
         let (ours, seen): (Vec<_>, Vec<_>) = classify_seen_before(conn, &rest)
@@ -185,6 +185,9 @@ enum Failure {
     /// The connection broke on the way: it may have been stored.
     #[error("the outcome is unknown: {0}")]
     Unknown(String),
+    /// The transaction lost against another one: nothing was stored, and the next try may win.
+    #[error("it lost against another transaction: {0}")]
+    Lost(StoreError),
     /// The statement was refused as a whole: nothing was stored.
     #[error("the database refused it: {0}")]
     Statement(StoreError),
@@ -192,9 +195,14 @@ enum Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        if error.is_outcome_unknown() || error.is_database_away() {
-            return Self::Unknown(error.to_string());
+        if error.is_outcome_unknown() {
+            Self::Unknown(error.to_string())
+        } else if error.is_database_away() {
+            Self::Away
+        } else if error.is_worth_another_try() {
+            Self::Lost(error)
+        } else {
+            Self::Statement(error)
         }
-        Self::Statement(error)
     }
 }

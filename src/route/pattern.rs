@@ -8,10 +8,9 @@ use crate::domain::EventType;
 pub(super) enum Pattern {
     /// `*`: every type.
     All,
-    /// `release.*`: `release.published` and `release.asset.added`, but not `release` itself. Holds `release.`.
-    Below(String),
-    /// `push`: this type and no other.
-    Exactly(String),
+    /// `release` or `release.*`: this type and all below it, such as `release.published`. GitHub's types carry an action, and
+    /// who writes `pull_request` means them all.
+    Family(String),
 }
 
 impl Pattern {
@@ -20,29 +19,26 @@ impl Pattern {
         if text == "*" {
             return Ok(Self::All);
         }
-        let (base, is_below) = match text.strip_suffix(".*") {
-            Some(base) => (base, true),
-            None => (text, false),
-        };
+        let base = text.strip_suffix(".*").unwrap_or(text);
         if base.is_empty() || base.contains('*') || base.ends_with('.') {
             return Err(format!(
-                "{text:?} is no pattern: write an event type such as \"push\", all below one such as \"release.*\", or \"*\""
+                "{text:?} is no pattern: write an event type such as \"push\", a family such as \"release.*\", or \"*\""
             ));
         }
         // Types are cleaned when they come in, and a pattern that no clean type can equal would never match.
         if EventType::new(base).as_str() != base {
             return Err(format!("{text:?} can never match: event types are up to 128 visible ASCII characters"));
         }
-        Ok(if is_below { Self::Below(format!("{base}.")) } else { Self::Exactly(base.to_owned()) })
+        Ok(Self::Family(base.to_owned()))
     }
 
     pub(super) fn matches(&self, event_type: &EventType) -> bool {
         match self {
             Self::All => true,
-            Self::Below(prefix) => {
-                event_type.as_str().strip_prefix(prefix.as_str()).is_some_and(|rest| !rest.is_empty())
+            Self::Family(base) => {
+                let rest = event_type.as_str().strip_prefix(base.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             }
-            Self::Exactly(wanted) => event_type.as_str() == wanted,
         }
     }
 }
@@ -52,14 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_one_type_or_all_below_one_or_all() {
+    fn a_pattern_is_a_type_with_all_below_it_or_everything() {
         for (pattern, yes, no) in [
-            ("push", &["push"][..], &["push.x", "pushed", "Push", "repush"][..]),
-            (
-                "release.*",
-                &["release.published", "release.asset.added"],
-                &["release", "release.", "releases.x", "x.release.y"],
-            ),
+            ("push", &["push", "push.x"][..], &["pushed", "Push", "repush"][..]),
+            ("invoice.paid", &["invoice.paid"], &["invoice", "invoice.paid_late", "invoice.voided"]),
+            ("release", &["release", "release.published", "release.asset.added"], &["releases.x", "x.release.y"]),
+            ("release.*", &["release", "release.published", "release.asset.added"], &["releases.x", "x.release.y"]),
             ("*", &["push", "release.published", "unknown"], &[]),
         ] {
             let pattern = Pattern::parse(pattern).unwrap();

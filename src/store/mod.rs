@@ -1,25 +1,26 @@
 //! All SQL but the migrations: one file a table, one function a query. A function takes a connection and never begins or
 //! commits: the caller owns the transaction. Times that decide anything are the database's (`oncehook.now()`).
 
+pub mod boot_check;
+pub mod connect;
 pub mod deliveries;
 pub mod delivery_list;
 pub mod delivery_story;
+mod error;
 pub mod instances;
 pub mod jobs;
 pub mod lanes;
+pub mod migrate;
 pub mod receipt_list;
 pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
 
+pub use error::StoreError;
+
 /// What came back from the database.
 pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// The database refused, or was not there.
-#[derive(Debug, thiserror::Error)]
-#[error("the database: {0}")]
-pub struct StoreError(#[from] sqlx::Error);
 
 /// A value that stands in a row, read into its type. A row that does not read is a fault of the data, reported as such.
 pub(crate) fn read<T>(text: &str) -> Result<T>
@@ -28,4 +29,16 @@ where
     T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     text.parse().map_err(|refusal: T::Err| sqlx::Error::Decode(refusal.into()).into())
+}
+
+/// Whether the database answers and can be written. Takes no locks.
+///
+/// # Errors
+/// When it does not, or is a standby.
+pub async fn answers(conn: &mut sqlx::PgConnection) -> Result<()> {
+    let is_standby = sqlx::query_scalar!(r#"select pg_is_in_recovery() as "is_standby!""#).fetch_one(conn).await?;
+    if is_standby {
+        return Err(StoreError::Unusable { problem: "the database is a standby and cannot be written".to_owned() });
+    }
+    Ok(())
 }

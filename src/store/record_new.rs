@@ -14,7 +14,7 @@ use crate::domain::{NewReceipt, ReceiptId};
 ///
 /// Locks, in this order: the lanes concerned, sorted (no write if the lane is open); then the receipts' identities, sorted.
 /// Every recorder takes them in this order, so recorders cannot deadlock, and a lane's sequence is its commit order.
-pub async fn record_new(conn: &mut PgConnection, batch: &[NewReceipt]) -> sqlx::Result<HashSet<ReceiptId>> {
+pub async fn record_new(conn: &mut PgConnection, batch: &[NewReceipt]) -> crate::store::Result<HashSet<ReceiptId>> {
     let receipts = ReceiptColumns::of(batch);
     let planned = PlannedColumns::of(batch);
     let recorded = sqlx::query_file_scalar!(

@@ -27,7 +27,7 @@ pub struct Classified {
 /// The same delivery id through another hook with another payload is a duplicate: GitHub gives one id to all hooks that see
 /// an event, and adds fields to some of them. Takes no locks; call it in a statement of its own after
 /// [`record_new`](super::record_new::record_new), so that its snapshot shows what a concurrent recorder has committed.
-pub async fn classify_seen_before(conn: &mut PgConnection, batch: &[&NewReceipt]) -> sqlx::Result<Vec<Classified>> {
+pub async fn classify_seen_before(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate::store::Result<Vec<Classified>> {
     let rows = sqlx::query!(
         r#"
         select i.place as "place!", r.id, r.received_at,
@@ -66,7 +66,7 @@ pub async fn record_seen_before(
     conn: &mut PgConnection,
     seen: &[(&Classified, &NewReceipt)],
     arrivals_kept: i32,
-) -> sqlx::Result<()> {
+) -> crate::store::Result<()> {
     let is_conflict = |classified: &Classified| classified.kind == ArrivalKind::Conflict;
     sqlx::query_file!(
         "src/store/record_seen_before.sql",
@@ -94,7 +94,7 @@ pub async fn record_seen_before(
 pub async fn delivery_states(
     conn: &mut PgConnection,
     receipts: &[ReceiptId],
-) -> sqlx::Result<HashMap<ReceiptId, Vec<(RouteName, DeliveryRef, DeliveryState)>>> {
+) -> crate::store::Result<HashMap<ReceiptId, Vec<(RouteName, DeliveryRef, DeliveryState)>>> {
     let ids: Vec<Uuid> = receipts.iter().map(|receipt| receipt.uuid()).collect();
     let rows = sqlx::query!(
         "select receipt_id, route, id, state from oncehook.deliveries where receipt_id = any($1) order by route",

@@ -1,6 +1,11 @@
-//! Oncehook's integration tests: one module a promise.
+//! The integration tests: one crate, one module a promise. Each runs against a real PostgreSQL, over real HTTP.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "in a test an error is a failure, and its message is what one wants to see")]
+#![expect(clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
 mod delivery;
+mod migrations;
+mod postgres;
 mod support;
+mod tidy;

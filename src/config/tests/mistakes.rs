@@ -230,7 +230,7 @@ fn event_patterns_and_filters_must_be_readable() {
     let filtered = |filter: &str| Case::new(&format!("{SMALL}filter = '{filter}'\n"), &[]);
     for good in [
         "payload.commits.exists(c, c.id == \"x\")",
-        "has(payload.action) && headers[\"x\"] == \"y\"",
+        "has(payload.action) && source == \"y\"",
         "event == \"push\"",
     ] {
         assert!(filtered(good).load().is_ok(), "{good}");
@@ -246,7 +246,7 @@ fn event_patterns_and_filters_must_be_readable() {
                ERROR: <input>:1:15: Syntax error: extraneous input '1' expecting <EOF>
                | payload.ref = 1
                | ..............^
-      instead: write a CEL expression (https://cel.dev) over "payload", "headers", "event", such as 'payload.ref == "refs/heads/main"'
+      instead: write a CEL expression (https://cel.dev) over "payload", "event", "source", such as 'payload.ref == "refs/heads/main"'
     "#);
 }
 
@@ -270,4 +270,19 @@ fn a_check_prints_what_is_good_and_what_is_to_come() {
     note: the next start generates the secret of source github in FOLDER/data/secrets/source-github
     "#);
     assert!(!check(&Case::new("x = 1", &[]).options).is_good());
+}
+
+#[test]
+fn what_is_missing_is_named_at_the_line_of_its_table() {
+    for (line, key, at) in [
+        ("provider = \"github\"", "sources.github.provider", 2),
+        ("kind = \"log\"", "destinations.demo.kind", 6),
+        ("name = \"all\"", "routes[0].name", 9),
+        ("events = [\"*\"]", "routes[0].events", 9),
+        ("destination = \"demo\"", "routes[0].destination", 9),
+    ] {
+        let text = mistakes_with(line, "");
+        assert!(text.contains(&format!(":{at}: {key}\n  problem: is missing")), "{text}");
+    }
+    assert!(mistakes_with("name = \"all\"", "name = 5").contains("is a whole number, which does not fit here"));
 }

@@ -159,6 +159,14 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_of_forwarded_headers_is_cut() {
+        let headers: Headers = (0..40_000).map(|n| (format!("x-github-{n}"), "x")).collect();
+        let sent = of_attempt(&parcel(headers, "k"), None, now());
+        assert_eq!(sent.keys().filter(|name| name.as_str().starts_with("x-github-")).count(), FORWARDED_MAX);
+        assert!(sent.contains_key("idempotency-key"));
+    }
+
+    #[test]
     fn a_key_outside_ascii_is_percent_encoded_as_cloud_events_asks() {
         let sent = of_attempt(&parcel(Headers::new(), "Euro € 😀 \"100%\"\r\nx: y"), None, now());
         let encoded = "Euro%20%E2%82%AC%20%F0%9F%98%80%20%22100%25%22%0D%0Ax:%20y";

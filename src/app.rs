@@ -1,0 +1,232 @@
+//! The composition root: takes a configuration, puts the appliance together, and takes it apart in good order. Nothing in
+//! here decides what happens to an event.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use arc_swap::ArcSwap;
+use tokio::{runtime::Runtime, task::JoinHandle};
+
+use crate::{
+    admin::{self, Admin},
+    blueprint::Blueprint,
+    clock::Clock,
+    config::{self, Config},
+    database::Database,
+    deliver::LiveDestinations,
+    health::{self, Health},
+    intake::{self, BoundServer, Budget, Intake, Tally},
+    record::Recorder,
+    run::{self, Doorbell, Instance, Running, Stop},
+    shutdown,
+};
+
+/// Connections for recording: one works, another is there at once when it breaks.
+const RECORDER_CONNECTIONS: u32 = 2;
+
+/// Threads for running deliveries, apart from those that take requests.
+const WORK_THREADS: usize = 2;
+
+/// Which parts of the appliance a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role {
+    /// Takes webhooks.
+    pub receives: bool,
+    /// Runs deliveries.
+    pub works: bool,
+}
+
+/// A running appliance.
+pub struct App {
+    config: Arc<Config>,
+    database: Database,
+    health: Health,
+    context: run::Context,
+    intake: Option<Port>,
+    admin: Port,
+    recording: Option<JoinHandle<()>>,
+    work: Option<Work>,
+}
+
+/// A port, with the server behind it.
+struct Port {
+    address: SocketAddr,
+    stop: shutdown::Trigger,
+    served: JoinHandle<io::Result<()>>,
+}
+
+/// The workers, on threads of their own: a burst of requests must not delay their heartbeats.
+struct Work {
+    running: Running,
+    runtime: Runtime,
+}
+
+impl App {
+    /// Opens the database, sets free what a dead process held, and starts what `role` asks for.
+    ///
+    /// # Errors
+    /// When a part cannot be started; what was started before is left to the end of the process.
+    pub async fn start(config: Config, clock: Clock, role: Role) -> anyhow::Result<Self> {
+        let config = Arc::new(config);
+        let database = Database::open(&config).await?;
+        let blueprint = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
+        let health = Health::default();
+        let work_runtime = if role.works { Some(runtime_for_work()?) } else { None };
+        let pool = on(work_runtime.as_ref(), database.pool("work", &config.database)).await??;
+        tokio::spawn(health::watch(health.clone(), pool.clone()));
+        let context = run::Context {
+            pool,
+            config: Arc::new(ArcSwap::new(config.clone())),
+            deliverer: Arc::new(LiveDestinations(blueprint.clone())),
+            doorbell: Doorbell::default(),
+            stop: Stop::default(),
+        };
+        let tally = Arc::new(Tally::of(config.sources.keys()));
+        let work = match work_runtime {
+            Some(runtime) => Some(start_work(&config, &context, runtime).await?),
+            None => None,
+        };
+        let (intake, recording) = if role.receives {
+            let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
+            let pool = database.pool("record", &settings).await?;
+            let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
+            let intake = Intake { live: blueprint, recorder, budget: Budget::new(), tally: tally.clone(), clock };
+            let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
+                .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
+            (Some(Port::open(bound)), Some(recording))
+        } else {
+            (None, None)
+        };
+        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally })
+            .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
+        Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
+    }
+
+    /// Where webhooks are taken, if they are.
+    #[must_use]
+    pub fn intake_address(&self) -> Option<SocketAddr> {
+        self.intake.as_ref().map(|port| port.address)
+    }
+
+    /// Where operators look.
+    #[must_use]
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin.address
+    }
+
+    /// What running deliveries needs; for draining by hand.
+    #[must_use]
+    pub fn context(&self) -> &run::Context {
+        &self.context
+    }
+
+    /// The database it works on.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Waits until shutdown begins, or until a server ends by itself.
+    ///
+    /// # Errors
+    /// When a server ended by itself.
+    pub async fn run_until(&mut self, mut shutdown: shutdown::Shutdown) -> anyhow::Result<()> {
+        let intake = async {
+            match &mut self.intake {
+                Some(port) => (&mut port.served).await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            () = shutdown.begun() => return Ok(()),
+            ended = intake => ended,
+            ended = &mut self.admin.served => ended,
+        };
+        ended.context("a server broke down")?.context("a server stopped")?;
+        anyhow::bail!("a server ended by itself")
+    }
+
+    /// Stops in good order: no new requests, those under way answered, their receipts committed, deliveries under way
+    /// finished within `shutdown.grace` or put back, then the database.
+    ///
+    /// # Errors
+    /// When the embedded database does not stop.
+    pub async fn stop(self) -> anyhow::Result<()> {
+        self.health.stopping();
+        if let Some(port) = self.intake {
+            port.close("intake").await;
+        }
+        // The last handle of the recorder went with the intake; it commits what it has and ends.
+        if let Some(recording) = self.recording
+            && recording.await.is_err()
+        {
+            tracing::error!("the recorder broke down");
+        }
+        if let Some(work) = self.work {
+            work.stop(self.config.shutdown.grace).await;
+        }
+        self.admin.close("admin").await;
+        self.context.pool.close().await;
+        self.database.close().await
+    }
+}
+
+impl Port {
+    fn open(bound: BoundServer) -> Self {
+        let (stop, stopping) = shutdown::channel();
+        Self { address: bound.address(), stop, served: tokio::spawn(bound.run(stopping)) }
+    }
+
+    async fn close(self, name: &str) {
+        self.stop.pull();
+        if !self.served.is_finished()
+            && let Err(error) = self.served.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
+        {
+            tracing::warn!(%error, "the {name} port did not close in good order");
+        }
+    }
+}
+
+impl Work {
+    async fn stop(self, grace: Duration) {
+        if !self.running.stop(grace).await {
+            tracing::warn!("deliveries were still under way after shutdown.grace and were put back in their place");
+        }
+        self.runtime.shutdown_background();
+    }
+}
+
+fn runtime_for_work() -> anyhow::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORK_THREADS)
+        .thread_name("oncehook-work")
+        .enable_all()
+        .build()
+        .context("failed to start the threads that run deliveries")
+}
+
+/// Runs `future` on `runtime`, where its connections will live, or here.
+async fn on<T: Send + 'static>(
+    runtime: Option<&Runtime>,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Result<T, tokio::task::JoinError> {
+    match runtime {
+        Some(runtime) => runtime.spawn(future).await,
+        None => Ok(future.await),
+    }
+}
+
+/// Sets free what dead processes of this data folder held, then starts the workers.
+async fn start_work(config: &Config, context: &run::Context, runtime: Runtime) -> anyhow::Result<Work> {
+    let data_dir = config.data_dir.as_path();
+    let folder = || format!("failed to use {}", data_dir.join("instances").display());
+    for dead in run::find_dead(data_dir).with_context(folder)? {
+        run::bury(&context.pool, dead).await.context("failed to set free what a dead process held")?;
+    }
+    let instance = Instance::begin(data_dir).with_context(folder)?;
+    let running = {
+        let _entered = runtime.enter();
+        run::start(context, instance)
+    };
+    Ok(Work { running, runtime })
+}

@@ -1,0 +1,86 @@
+//! The database of one process: the configured one, or the embedded PostgreSQL. Opened, checked and migrated before anything
+//! uses it.
+
+use anyhow::Context as _;
+use sqlx::{PgPool, postgres::PgConnectOptions};
+
+use crate::{
+    config::{self, Config},
+    postgres::Embedded,
+    store::{StoreError, boot_check, connect, migrate},
+};
+
+/// An open database.
+#[derive(Debug)]
+pub struct Database {
+    options: PgConnectOptions,
+    embedded: Option<Embedded>,
+}
+
+impl Database {
+    /// Starts or enters the embedded PostgreSQL where no URL is configured, checks that the database is fit for promises, and
+    /// brings its schema up to date.
+    ///
+    /// # Errors
+    /// When it cannot be reached, is not fit, or has a schema of a newer Oncehook. Each says what to do.
+    pub async fn open(config: &Config) -> anyhow::Result<Self> {
+        let (options, embedded) = match &config.database.url {
+            Some(url) => (connect::options_of_url(url)?, None),
+            None => {
+                let embedded = Embedded::start(&config.data_dir).await.context("failed to start the embedded PostgreSQL")?;
+                (embedded.connect_options(), Some(embedded))
+            }
+        };
+        let database = Self { options, embedded };
+        match database.make_ready(&config.database).await {
+            Ok(()) => Ok(database),
+            Err(error) => {
+                // The embedded server must not outlive a start that failed.
+                database.close().await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn make_ready(&self, settings: &config::Database) -> anyhow::Result<()> {
+        let pool = self.pool("boot", settings).await.context("failed to connect to the database")?;
+        let mut conn = pool.acquire().await.context("failed to connect to the database")?;
+        boot_check::run(&mut conn).await.context("the database is not fit for use")?;
+        drop(conn);
+        pool.close().await;
+        migrate::migrate(&self.options).await.context("failed to migrate the database")
+    }
+
+    /// A pool of connections to it, for the current runtime. `part` shows in `pg_stat_activity`.
+    pub fn pool(
+        &self,
+        part: &'static str,
+        settings: &config::Database,
+    ) -> impl Future<Output = Result<PgPool, StoreError>> + Send + use<> {
+        let (options, settings) = (self.options.clone(), settings.clone());
+        async move { connect::connect(options, &settings, &format!("oncehook {part}")).await }
+    }
+
+    /// How to connect to it.
+    #[must_use]
+    pub fn connect_options(&self) -> &PgConnectOptions {
+        &self.options
+    }
+
+    /// The embedded PostgreSQL, if it is that.
+    #[must_use]
+    pub fn embedded(&self) -> Option<&Embedded> {
+        self.embedded.as_ref()
+    }
+
+    /// Stops the embedded PostgreSQL, unless another process uses it.
+    ///
+    /// # Errors
+    /// When it does not stop.
+    pub async fn close(self) -> anyhow::Result<()> {
+        if let Some(embedded) = self.embedded {
+            embedded.stop().await.context("failed to stop the embedded PostgreSQL")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! A whole appliance in the test's process: the real one, on ports of its own and a database of its own, with workers that
+//! run when the test says so and a clock that moves when the test says so.
+
+use chrono::TimeDelta;
+use oncehook::{
+    app::{App, Role},
+    clock::Clock,
+    config::{self, Environment, LoadOptions},
+    run,
+};
+use sqlx::PgConnection;
+use tempfile::TempDir;
+
+use super::{
+    cluster::{self, TestDatabase},
+    sender::Sender,
+};
+
+/// The secret of the source `github` in tests.
+pub const GITHUB_SECRET: &str = "ghsecret-0123456789";
+/// The secret of the source `stripe` in tests.
+pub const STRIPE_SECRET: &str = "whsec_test_AAAABBBBCCCCDDDD";
+/// The secret of the source `standard` in tests.
+pub const STANDARD_SECRET: &str = "whsec_dGVzdHMgb2Ygb25jZWhvb2sgdXNlIHRoaXM=";
+
+/// Three sources, each with a route that logs, and every limit at its default. Ports are the system's choice.
+const CONFIG: &str = r#"
+[intake]
+listen = "127.0.0.1:0"
+threads = 1
+[admin]
+listen = "127.0.0.1:0"
+[sources.github]
+provider = "github"
+secrets = [{ env = "GITHUB_SECRET" }]
+[sources.stripe]
+provider = "stripe"
+secrets = [{ env = "STRIPE_SECRET" }]
+[sources.standard]
+provider = "standard_webhooks"
+secrets = [{ env = "STANDARD_SECRET" }]
+[destinations.demo]
+kind = "log"
+[[routes]]
+name = "github-demo"
+source = "github"
+events = ["*"]
+destination = "demo"
+[[routes]]
+name = "stripe-demo"
+source = "stripe"
+events = ["*"]
+destination = "demo"
+[[routes]]
+name = "standard-demo"
+source = "standard"
+events = ["*"]
+destination = "demo"
+"#;
+
+/// A running appliance under test. Dropping it fails the test if deliveries are unfinished, unless the test says so.
+pub struct TestApp {
+    app: Option<App>,
+    clock: Clock,
+    database: TestDatabase,
+    config_text: String,
+    folder: TempDir,
+    may_leave_work: bool,
+}
+
+impl TestApp {
+    /// With the configuration above.
+    pub async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// With the configuration above and `more` TOML behind it. `{folder}` stands for a folder of the test's.
+    pub async fn start_with(more: &str) -> Self {
+        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), RECEIVER).await
+    }
+
+    /// With another configuration altogether.
+    pub async fn start_from(config_text: &str) -> Self {
+        Self::start_on(cluster::fresh_database().await, config_text, RECEIVER).await
+    }
+
+    /// With workers that run by themselves.
+    pub async fn start_working(more: &str) -> Self {
+        let role = Role { receives: true, works: true };
+        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), role).await
+    }
+
+    async fn start_on(database: TestDatabase, config_text: &str, role: Role) -> Self {
+        let mut conn = database.connect().await;
+        make_clock_movable(&mut conn).await;
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::system();
+        let app = start_app(&database, config_text, &folder, &clock, role).await;
+        let config_text = config_text.to_owned();
+        Self { app: Some(app), clock, database, config_text, folder, may_leave_work: false }
+    }
+
+    /// A second process on the same database, as far as one process can be two.
+    pub async fn another(&self) -> App {
+        start_app(&self.database, &self.config_text, &self.folder, &self.clock, RECEIVER).await
+    }
+
+    /// The appliance.
+    pub fn app(&self) -> &App {
+        self.app.as_ref().expect("it runs until it is stopped")
+    }
+
+    /// Someone who posts to it.
+    pub fn sender(&self) -> Sender {
+        Sender::to(self.app().intake_address().unwrap(), self.clock.clone())
+    }
+
+    /// A connection to its database, for looking.
+    pub async fn database(&self) -> PgConnection {
+        self.database.connect().await
+    }
+
+    /// The test's database.
+    pub fn test_database(&self) -> &TestDatabase {
+        &self.database
+    }
+
+    /// The time, as the appliance sees it.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Moves the clock of the process and of its database.
+    pub async fn advance(&self, by: TimeDelta) {
+        self.clock.advance(by);
+        let moved = by.num_microseconds().unwrap();
+        sqlx::query("update oncehook_test.clock set moved = moved + $1 * interval '1 microsecond'")
+            .bind(moved)
+            .execute(&mut self.database().await)
+            .await
+            .unwrap();
+    }
+
+    /// Runs what is due, and what becomes due by that, until nothing is. Returns how many jobs ran.
+    pub async fn run_until_idle(&self) -> usize {
+        let mut ran = 0;
+        loop {
+            match run::drain_due(self.app().context(), "by-hand").await.unwrap() {
+                0 => return ran,
+                jobs => ran += jobs,
+            }
+        }
+    }
+
+    /// One number from the database.
+    pub async fn count(&self, query: &'static str) -> i64 {
+        sqlx::query_scalar(query).fetch_one(&mut self.database().await).await.unwrap()
+    }
+
+    /// The states of all deliveries, with how many are in each.
+    pub async fn states(&self) -> Vec<(String, i64)> {
+        sqlx::query_as("select state, count(*) from oncehook.deliveries group by state order by state")
+            .fetch_all(&mut self.database().await)
+            .await
+            .unwrap()
+    }
+
+    /// Lets this test end with unfinished deliveries: it is about them.
+    pub fn may_leave_work(&mut self) {
+        self.may_leave_work = true;
+    }
+
+    /// Stops it in good order.
+    pub async fn stop(&mut self) {
+        if let Some(app) = self.app.take() {
+            app.stop().await.unwrap();
+        }
+    }
+}
+
+/// Takes webhooks; deliveries are run by hand.
+const RECEIVER: Role = Role { receives: true, works: false };
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        if self.may_leave_work || std::thread::panicking() {
+            return;
+        }
+        let options = self.database.options.clone();
+        let unfinished = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let mut conn = sqlx::ConnectOptions::connect(&options).await.unwrap();
+                let query = "select (select count(*) from oncehook.deliveries where finished_at is null)
+                                  + (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs
+                                     where status <> 'Done')";
+                sqlx::query_scalar::<_, i64>(query).fetch_one(&mut conn).await.unwrap()
+            })
+        });
+        assert_eq!(unfinished.join().unwrap(), 0, "the test left deliveries, lanes or jobs behind");
+    }
+}
+
+async fn start_app(database: &TestDatabase, config_text: &str, folder: &TempDir, clock: &Clock, role: Role) -> App {
+    let file = folder.path().join("oncehook.toml");
+    let data_dir = folder.path().join("data");
+    let text = config_text.replace("{folder}", folder.path().to_str().unwrap());
+    std::fs::write(&file, format!("data_dir = {:?}\n{text}", data_dir.to_str().unwrap())).unwrap();
+    let environment: Environment = [
+        ("DATABASE_URL", database.url()),
+        ("GITHUB_SECRET", GITHUB_SECRET),
+        ("STRIPE_SECRET", STRIPE_SECRET),
+        ("STANDARD_SECRET", STANDARD_SECRET),
+    ]
+    .into_iter()
+    .collect();
+    let options = LoadOptions { file: Some(file), environment, may_generate: true };
+    let loaded = config::load(&options).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    App::start(loaded.config, clock.clone(), role).await.unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+/// Puts a clock that the test moves in place of the database's. PostgreSQL inlines the function, in tests as elsewhere.
+async fn make_clock_movable(conn: &mut PgConnection) {
+    let statements = "
+        create schema oncehook_test;
+        create table oncehook_test.clock (moved interval not null);
+        insert into oncehook_test.clock values (interval '0');
+        create or replace function oncehook.now() returns timestamptz language sql stable parallel safe
+            as 'select pg_catalog.now() + (select moved from oncehook_test.clock)';";
+    sqlx::raw_sql(statements).execute(conn).await.unwrap();
+}

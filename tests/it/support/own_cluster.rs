@@ -1,0 +1,130 @@
+//! A PostgreSQL for one test alone, which may be crashed, frozen and lost. It goes away with its value.
+
+use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use oncehook::postgres::{Embedded, PostgresError, Setup};
+use tempfile::TempDir;
+
+use super::keeper;
+
+/// A data folder whose server, if one runs, ends with it.
+#[derive(Debug)]
+pub struct OwnCluster {
+    home: TempDir,
+    data_dir: PathBuf,
+}
+
+impl OwnCluster {
+    /// A data folder with nothing in it.
+    pub fn new() -> Self {
+        Self::named("data")
+    }
+
+    /// A data folder with a new, stopped cluster: a copy of one that is made once, since making one takes seconds.
+    pub async fn prepared() -> Self {
+        let own = Self::new();
+        // Held while copying too: the keeper removes the original at the end.
+        let _alone = keeper::lock("prepared.lock").await;
+        copy(&prepare_once().await, &own.data_dir);
+        own
+    }
+
+    /// An empty one under a name of one's own.
+    pub fn named(name: &str) -> Self {
+        let open_to_pass = Permissions::from_mode(0o711);
+        let home =
+            tempfile::Builder::new().prefix("oncehook-own-").permissions(open_to_pass).tempdir_in("/tmp").unwrap();
+        let data_dir = home.path().join(name);
+        Self { home, data_dir }
+    }
+
+    /// Oncehook's data folder.
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// A folder for the test's own files, which goes too.
+    pub fn scratch(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The set-up of a start: a cluster that cannot be in the data folder stays within the test's own.
+    pub fn setup(&self) -> Setup {
+        Setup { fallback_root: self.home.path().join("elsewhere"), ..Setup::new(&self.data_dir) }
+    }
+
+    /// Starts or adopts the server.
+    pub async fn start(&self) -> Result<Embedded, PostgresError> {
+        self.setup().start().await
+    }
+
+    /// Where the cluster's own files are.
+    pub fn cluster_dir(&self) -> PathBuf {
+        let home = std::fs::read_to_string(self.data_dir.join("postgres.is-in")).map(PathBuf::from);
+        home.unwrap_or_else(|_| self.data_dir.clone()).join("postgres")
+    }
+
+    /// The server's process, if it left a note.
+    pub fn pid(&self) -> Option<Pid> {
+        let note = std::fs::read_to_string(self.cluster_dir().join("postmaster.pid")).ok()?;
+        Some(Pid::from_raw(note.lines().next()?.parse().ok()?))
+    }
+
+    /// `pg_ctl stop -m immediate`: everything that was not on disk is lost, and the next start recovers.
+    pub async fn crash(&self) {
+        self.signal_and_wait(Signal::SIGQUIT).await;
+    }
+
+    /// Kills the server's main process, which leaves its note and, for moments, its children behind.
+    pub async fn kill(&self) {
+        self.signal_and_wait(Signal::SIGKILL).await;
+    }
+
+    async fn signal_and_wait(&self, signal: Signal) {
+        let pid = self.pid().expect("the server runs");
+        kill(pid, signal).expect("the server can be signalled");
+        let started_at = Instant::now();
+        // A dead child of ours has no working folder any more, whether it has been waited for or not.
+        while std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok() {
+            assert!(started_at.elapsed() < Duration::from_secs(30), "the server {pid} survives {signal}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// The caller holds the lock.
+async fn prepare_once() -> PathBuf {
+    let prepared = keeper::prepared_dir();
+    if !prepared.exists() {
+        let own = OwnCluster::new();
+        own.start().await.unwrap().stop().await.unwrap();
+        let unfinished = prepared.with_extension("unfinished");
+        let _ = std::fs::remove_dir_all(&unfinished);
+        copy(&own.data_dir, &unfinished);
+        std::fs::rename(&unfinished, &prepared).unwrap();
+    }
+    prepared
+}
+
+/// With owners and modes, which PostgreSQL looks at.
+fn copy(from: &Path, to: &Path) {
+    let status = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
+    assert!(status.success(), "cp: {status}");
+}
+
+impl Drop for OwnCluster {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid().filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()) {
+            let _ = kill(pid, Signal::SIGQUIT);
+        }
+    }
+}
