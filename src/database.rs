@@ -27,7 +27,8 @@ impl Database {
         let (options, embedded) = match &config.database.url {
             Some(url) => (connect::options_of_url(url)?, None),
             None => {
-                let embedded = Embedded::start(&config.data_dir).await.context("failed to start the embedded PostgreSQL")?;
+                let embedded =
+                    Embedded::start(&config.data_dir).await.context("failed to start the embedded PostgreSQL")?;
                 (embedded.connect_options(), Some(embedded))
             }
         };

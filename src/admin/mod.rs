@@ -5,7 +5,11 @@ use std::{io, net::TcpListener, sync::Arc};
 use actix_web::{App, HttpResponse, HttpServer, web};
 use serde_json::json;
 
-use crate::{config, health::Health, intake::{BoundServer, Tally}};
+use crate::{
+    config,
+    health::Health,
+    intake::{BoundServer, Tally},
+};
 
 /// Threads for the operator's port: it serves people and probes.
 const THREADS: usize = 1;

@@ -13,7 +13,8 @@ pub struct Globals {
     /// Writes JSON for scripts instead of text for people.
     #[arg(long, global = true)]
     pub json: bool,
-    /// How much to log on standard error: error, warn, info, debug, trace, or a filter such as oncehook=debug.
+    /// How much to log on standard error: error, warn, info, debug, trace, or a filter such as oncehook=debug. Default: info
+    /// for `serve` and `work`, warn otherwise.
     #[arg(long, global = true, env = "ONCEHOOK_LOG", value_name = "LEVEL")]
     pub log: Option<String>,
 }

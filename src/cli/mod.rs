@@ -1,6 +1,7 @@
 //! The command line. Takes arguments, gives an exit code; one file or folder a subcommand, with its `Options` and its
 //! `run`. Business happens elsewhere.
 
+mod banner;
 mod check;
 mod completions;
 mod database;
@@ -18,10 +19,12 @@ mod redaction;
 #[cfg(test)]
 mod sample;
 mod send;
+mod serve;
 mod stamp;
 mod story_view;
 mod verdict;
 mod visible;
+mod work;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,8 @@ use anyhow::Context as _;
 use clap::Parser as _;
 
 pub use globals::Globals;
+
+use crate::telemetry;
 
 /// Exit code of `check` when it has something to say.
 const FINDINGS: u8 = 3;
@@ -58,6 +63,8 @@ pub struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Serve(serve::Options),
+    Work(work::Options),
     Migrate(migrate::Options),
     Check(check::Options),
     Send(send::Options),
@@ -83,9 +90,14 @@ pub fn main() -> ExitCode {
 impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
         let globals = self.globals;
+        let is_lasting = matches!(self.command, Command::Serve(_) | Command::Work(_));
+        let level = globals.log.as_deref().unwrap_or(if is_lasting { "info" } else { "warn" });
+        telemetry::start(level).map_err(anyhow::Error::msg).context("--log")?;
         match self.command {
             Command::Check(options) => check::run(&options, &globals),
             Command::Completions(options) => completions::run(&options),
+            Command::Serve(options) => wait_for(serve::run(&options, &globals)),
+            Command::Work(options) => wait_for(work::run(&options, &globals)),
             Command::Migrate(options) => wait_for(migrate::run(&options, &globals)),
             Command::Send(options) => wait_for(send::run(&options, &globals)),
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),

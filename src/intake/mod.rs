@@ -14,15 +14,15 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 
-pub use self::{
-    budget::Budget,
-    server::{BoundServer, bind},
-    tally::{Tally, Turnout},
-};
 use self::{
     answer::{Answered, Summary},
     problem::Problem,
     request::Incoming,
+};
+pub use self::{
+    budget::Budget,
+    server::{BoundServer, bind},
+    tally::{Tally, Turnout},
 };
 use crate::{
     blueprint::{Blueprint, Live},
@@ -87,7 +87,8 @@ async fn take_in(
         }
     });
     let body = read.await?;
-    let verified = verification.map(Verification::finish).transpose().map_err(|error| Problem::unverified(source, &error))?;
+    let verified =
+        verification.map(Verification::finish).transpose().map_err(|error| Problem::unverified(source, &error))?;
     incoming.redact(&source.secrets);
     incoming.received_at = intake.clock.now();
 
@@ -105,11 +106,7 @@ async fn take_in(
 
 /// Checks the headers before the body is read: an unsigned request costs no memory. `None` where the source takes unsigned
 /// requests.
-fn begin_verification(
-    source: &Source,
-    incoming: &Incoming,
-    intake: &Intake,
-) -> Result<Option<Verification>, Problem> {
+fn begin_verification(source: &Source, incoming: &Incoming, intake: &Intake) -> Result<Option<Verification>, Problem> {
     let Some(scheme) = source.scheme else { return Ok(None) };
     verify::begin(scheme, &source.secrets, source.tolerance, &incoming.headers, intake.clock.now())
         .map(Some)

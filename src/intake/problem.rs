@@ -48,7 +48,9 @@ impl Problem {
 
     pub(super) fn unknown_source(name: &str) -> Self {
         let name: String = name.chars().filter(char::is_ascii_graphic).take(QUOTED_LENGTH_MAX).collect();
-        let detail = format!("no source is named {name:?}; check the path: it is /hooks/ and the source's name, no slash behind");
+        let detail = format!(
+            "no source is named {name:?}; check the path: it is /hooks/ and the source's name, no slash behind"
+        );
         Self::new(Turnout::UnknownSource, StatusCode::NOT_FOUND, "unknown-source", "Unknown source", detail).closing()
     }
 
@@ -58,13 +60,15 @@ impl Problem {
     }
 
     pub(super) fn no_such_path() -> Self {
-        let detail = "nothing is at this path; webhooks go to /hooks/ and the source's name, no slash behind".to_owned();
+        let detail =
+            "nothing is at this path; webhooks go to /hooks/ and the source's name, no slash behind".to_owned();
         Self::new(Turnout::UnknownSource, StatusCode::NOT_FOUND, "no-such-path", "Not found", detail).closing()
     }
 
     pub(super) fn unverified(source: &Source, error: &VerifyError) -> Self {
         tracing::info!(source = %source.name, reason = error.reason(), "a request was not believed: {error}");
-        Self::new(Turnout::Unverified, StatusCode::UNAUTHORIZED, error.reason(), "Not verified", error.to_string()).closing()
+        Self::new(Turnout::Unverified, StatusCode::UNAUTHORIZED, error.reason(), "Not verified", error.to_string())
+            .closing()
     }
 
     pub(super) fn malformed(error: &IdentifyError) -> Self {
@@ -114,7 +118,8 @@ impl Problem {
     }
 
     pub(super) fn recorded_too_slowly() -> Self {
-        let detail = "recording took too long; whether the event was stored is unknown, sending it again is safe".to_owned();
+        let detail =
+            "recording took too long; whether the event was stored is unknown, sending it again is safe".to_owned();
         let status = StatusCode::SERVICE_UNAVAILABLE;
         Self::new(Turnout::NotRecorded, status, "outcome-unknown", "Not recorded", detail)
     }

@@ -99,7 +99,9 @@ mod tests {
     #[test]
     fn a_secret_in_any_header_is_removed_before_it_is_written() {
         let key = b"ghsecret-0123456789";
-        for value in [key.to_vec(), STANDARD.encode(key).into_bytes(), hex::encode(key).into_bytes(), [b"x=", &key[..]].concat()] {
+        for value in
+            [key.to_vec(), STANDARD.encode(key).into_bytes(), hex::encode(key).into_bytes(), [b"x=", &key[..]].concat()]
+        {
             assert_eq!(redacted("x-any", &value), REDACTED);
         }
         assert_eq!(redacted("x-github-encoded-secret", b"whatever"), REDACTED);

@@ -102,7 +102,8 @@ async fn consider(ctx: &Context, conn: &mut PgConnection, head: &Head, worker: &
     }
     if !config.destinations.keys().any(|name| name.as_str() == head.destination) {
         // Another process may know it, while a changed configuration is rolled out (pitfall B071).
-        let why = format!("this configuration has no destination {:?}; add it, or cancel the delivery", head.destination);
+        let why =
+            format!("this configuration has no destination {:?}; add it, or cancel the delivery", head.destination);
         deliveries::note_waiting(conn, head, &why).await?;
         return Ok(Verdict::Wait(RunAt::After(DESTINATION_WAIT)));
     }

@@ -4,13 +4,13 @@
 pub mod boot_check;
 pub mod connect;
 pub mod deliveries;
+pub mod delivery_list;
+pub mod delivery_story;
 mod error;
 pub mod instances;
 pub mod jobs;
 pub mod lanes;
 pub mod migrate;
-pub mod delivery_list;
-pub mod delivery_story;
 pub mod receipt_list;
 pub mod receipt_story;
 pub mod record_new;

@@ -27,7 +27,10 @@ pub struct Classified {
 /// The same delivery id through another hook with another payload is a duplicate: GitHub gives one id to all hooks that see
 /// an event, and adds fields to some of them. Takes no locks; call it in a statement of its own after
 /// [`record_new`](super::record_new::record_new), so that its snapshot shows what a concurrent recorder has committed.
-pub async fn classify_seen_before(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate::store::Result<Vec<Classified>> {
+pub async fn classify_seen_before(
+    conn: &mut PgConnection,
+    batch: &[&NewReceipt],
+) -> crate::store::Result<Vec<Classified>> {
     let rows = sqlx::query!(
         r#"
         select i.place as "place!", r.id, r.received_at,

@@ -228,11 +228,9 @@ fn event_patterns_and_filters_must_be_readable() {
     }
     assert!(mistakes_with("events = [\"*\"]", "events = []").contains("match nothing"));
     let filtered = |filter: &str| Case::new(&format!("{SMALL}filter = '{filter}'\n"), &[]);
-    for good in [
-        "payload.commits.exists(c, c.id == \"x\")",
-        "has(payload.action) && source == \"y\"",
-        "event == \"push\"",
-    ] {
+    for good in
+        ["payload.commits.exists(c, c.id == \"x\")", "has(payload.action) && source == \"y\"", "event == \"push\""]
+    {
         assert!(filtered(good).load().is_ok(), "{good}");
     }
     insta::assert_snapshot!(filtered("payload.ref = 1").mistakes(), @r#"

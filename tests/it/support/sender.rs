@@ -68,7 +68,10 @@ impl Sender {
     pub fn github(&self, event: &str, body: impl Into<Vec<u8>>) -> Letter {
         let id = uuid::Uuid::from(Ulid::generate()).to_string();
         let letter = self.letter(Scheme::GitHub, "github", GITHUB_SECRET, &id, body.into());
-        letter.header("x-github-event", event).header("x-github-hook-id", "1").header("content-type", "application/json")
+        letter
+            .header("x-github-event", event)
+            .header("x-github-hook-id", "1")
+            .header("content-type", "application/json")
     }
 
     /// A push of GitHub to a branch of repository 1.
@@ -181,6 +184,10 @@ impl Letter {
             request = request.header(name, value);
         }
         let response = request.send().await?;
-        Ok(Reply { status: response.status().as_u16(), headers: response.headers().clone(), text: response.text().await? })
+        Ok(Reply {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            text: response.text().await?,
+        })
     }
 }
