@@ -6,6 +6,7 @@ pub mod instances;
 pub mod jobs;
 pub mod lanes;
 pub mod rescue;
+pub mod turns;
 
 /// What came back from the database.
 pub type Result<T> = std::result::Result<T, StoreError>;
