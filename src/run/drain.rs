@@ -7,16 +7,15 @@ use super::{
     Context,
     attempt::{Ended, run_attempt},
     retry::{NextStep, next_step},
-    turn::{Turn, leave, next_turn},
+    turn::{Step, Turns},
 };
 use crate::{
     config::{Config, Retry},
     domain::{DeliveryState, JobId, Outcome, OutcomeClass, RouteName},
     store::{
-        Result, deliveries,
+        Result,
         deliveries::{Claim, Settlement},
         jobs::Work,
-        lanes,
     },
 };
 
@@ -33,9 +32,6 @@ pub enum Drained {
     Fenced,
 }
 
-/// When a settlement fails to reach the database it is tried again after this.
-const SETTLE_AGAIN: Duration = Duration::from_millis(200);
-
 /// The policy of a delivery whose route the configuration has no more.
 const RETRY_WITHOUT_ROUTE: Retry =
     Retry { attempts: 12, initial: Duration::from_secs(5), max: Duration::from_secs(3600) };
@@ -46,25 +42,22 @@ const RETRY_WITHOUT_ROUTE: Retry =
 /// Those of the database. Nothing is lost by one: what was claimed comes back when its lease runs out, at the latest.
 pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> Result<Drained> {
     let mut budget = Budget::new(&ctx.config.load());
-    let mut turn = first_turn(ctx, worker, job, work).await?;
+    let turns = Turns { ctx, job, work, worker };
+    let mut step = turns.first().await?;
     loop {
-        turn = match turn {
-            Turn::Run(claim) => {
+        step = match step {
+            Step::Run(claim) => {
                 fail::fail_point!("claimed");
                 let (ended, took) = run_attempt(ctx, &claim).await;
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let end = settlement(ctx, &claim, ended, took);
-                let may_go_on = !budget.is_spent() && !ctx.stop.is_finishing();
-                settle_patiently(ctx, job, work, &claim, &end, may_go_on).await?
+                let may_run = !budget.is_spent() && !ctx.stop.is_finishing();
+                turns.settle(&claim.lease, &end, may_run).await?
             }
-            Turn::Again => first_turn(ctx, worker, job, work).await?,
-            Turn::Parked => return Ok(Drained::Parked),
-            Turn::Retired => return Ok(Drained::Retired),
-            Turn::Fenced => return Ok(Drained::Fenced),
-            Turn::HandedOver => {
-                ctx.doorbell.ring();
-                return Ok(Drained::HandedOver);
-            }
+            Step::Parked => return Ok(Drained::Parked),
+            Step::HandedOver => return Ok(Drained::HandedOver),
+            Step::Retired => return Ok(Drained::Retired),
+            Step::Fenced => return Ok(Drained::Fenced),
         };
     }
 }
@@ -83,13 +76,6 @@ impl Budget {
     fn is_spent(&self) -> bool {
         self.deliveries == 0 || Instant::now() >= self.until
     }
-}
-
-async fn first_turn(ctx: &Context, worker: &str, job: JobId, work: &Work) -> Result<Turn> {
-    let mut tx = ctx.pool.begin().await?;
-    let turn = next_turn(ctx, &mut tx, work, job, worker).await?;
-    tx.commit().await?;
-    Ok(turn)
 }
 
 fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Settlement {
@@ -115,59 +101,4 @@ fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Set
 
 fn retry_of(config: &Config, route: &RouteName) -> Retry {
     config.routes.iter().find(|rule| rule.name == *route).map_or(RETRY_WITHOUT_ROUTE, |rule| rule.retry)
-}
-
-/// Settles, and tries again for as long as the lease may hold: the effect has happened, and a database that restarts
-/// meanwhile should not make it happen twice.
-async fn settle_patiently(
-    ctx: &Context,
-    job: JobId,
-    work: &Work,
-    claim: &Claim,
-    end: &Settlement,
-    may_go_on: bool,
-) -> Result<Turn> {
-    let until = Instant::now() + ctx.config.load().run.lease;
-    let mut may_go_on = may_go_on;
-    loop {
-        match settle(ctx, job, work, claim, end, may_go_on).await {
-            Err(error) if Instant::now() < until => {
-                tracing::debug!(delivery = %claim.lease.delivery, %error, "an attempt was not settled; trying again");
-                // If it was the next delivery that failed to be claimed, this one shall not suffer for it.
-                may_go_on = false;
-                tokio::time::sleep(SETTLE_AGAIN).await;
-            }
-            result => return result,
-        }
-    }
-}
-
-/// Closes the attempt, moves the delivery and claims the lane's next in one transaction: one commit per delivery.
-async fn settle(
-    ctx: &Context,
-    job: JobId,
-    work: &Work,
-    claim: &Claim,
-    end: &Settlement,
-    may_go_on: bool,
-) -> Result<Turn> {
-    let lease = &claim.lease;
-    let mut tx = ctx.pool.begin().await?;
-    if !deliveries::settle_delivery(&mut tx, lease, end).await? {
-        tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
-            "an attempt ended after its delivery had been taken over; its outcome is dropped");
-        return Ok(Turn::Fenced);
-    }
-    let turn = if may_go_on {
-        next_turn(ctx, &mut tx, work, job, &lease.worker).await?
-    } else {
-        leave(&mut tx, work, job).await?
-    };
-    if let (Turn::Fenced, Work::Lane(lane)) = (&turn, work) {
-        // Another job parked the lane until our lease would end. That is now.
-        lanes::bring_lane_forward(&mut tx, lane).await?;
-    }
-    tx.commit().await?;
-    fail::fail_point!("after_settle");
-    Ok(turn)
 }

@@ -1,163 +1,175 @@
-//! One look at a lane (or at a delivery without one) by the job that came for it, inside the caller's transaction: whose
-//! turn is it, and if it is nobody's now, what becomes of the job. Never runs an effect.
+//! One turn of a job in its lane (or at a delivery without one): settle what ended, take what is next, and where nothing
+//! can be taken, decide what becomes of the job. Never runs an effect. A crash between two statements here leaves the
+//! job where it was, and its next run finds the same.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::PgConnection;
 
 use super::Context;
 use crate::{
+    config::Config,
     domain::{DeliveryState, JobId, Outcome, OutcomeClass},
     store::{
         Result, deliveries,
-        deliveries::{Claim, Claimed, Head, Lease, Settlement},
-        jobs,
+        deliveries::{Claim, Lease, Settlement},
         jobs::{RunAt, Work},
-        lanes,
-        lanes::LaneView,
+        lanes, turns,
+        turns::{Asking, Turn},
     },
 };
 
 /// What the job does next.
 #[derive(Debug)]
-pub(super) enum Turn {
+pub(super) enum Step {
     /// Run this one.
     Run(Box<Claim>),
-    /// Something was recorded meanwhile: look again, in a new transaction.
-    Again,
     /// Stop: a job for later has taken its place.
     Parked,
     /// Stop: a fresh job has taken its place.
     HandedOver,
     /// Stop: nothing is left, and the job is deleted.
     Retired,
-    /// Stop: the lane belongs to another job.
+    /// Stop: the lane belongs to another job, or the delivery that it held was taken over.
     Fenced,
 }
+
+/// A job at work.
+#[derive(Clone, Copy)]
+pub(super) struct Turns<'a> {
+    pub ctx: &'a Context,
+    pub job: JobId,
+    pub work: &'a Work,
+    pub worker: &'a str,
+}
+
+/// When a settlement does not reach the database it is tried again after this.
+const SETTLE_AGAIN: Duration = Duration::from_millis(200);
 
 /// How long a delivery waits for a destination that this process's configuration does not have.
 const DESTINATION_WAIT: Duration = Duration::from_secs(30);
 
-/// Deliveries that one transaction may dispose of without running them. More are left to a fresh job.
-const DISPOSED_MAX: usize = 64;
+impl Turns<'_> {
+    /// The job's first look.
+    pub(super) async fn first(&self) -> Result<Step> {
+        let config = self.ctx.config.load();
+        let known = destinations(&config);
+        let asking = self.asking(&config, &known, true);
+        let mut conn = self.ctx.pool.acquire().await?;
+        let turn = turns::next_turn(&mut conn, &asking).await?;
+        self.take(&mut conn, &asking, turn).await
+    }
 
-/// Whose turn is it? Claims it, or disposes of the job.
-pub(super) async fn next_turn(
-    ctx: &Context,
-    conn: &mut PgConnection,
-    work: &Work,
-    job: JobId,
-    worker: &str,
-) -> Result<Turn> {
-    for _ in 0..DISPOSED_MAX {
-        let head = match look(conn, work, job).await? {
-            LaneView::NotMine => return Ok(Turn::Fenced),
-            LaneView::Empty if retire(conn, work, job).await? => return Ok(Turn::Retired),
-            LaneView::Empty => return Ok(Turn::Again),
-            LaneView::Head(head) => head,
+    /// Settles an attempt and takes what is next or, if it may not go on, leaves.
+    pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
+        let config = self.ctx.config.load();
+        let known = destinations(&config);
+        let mut asking = self.asking(&config, &known, may_run);
+        let turn = self.settle_patiently(lease, end, &mut asking, config.run.lease).await?;
+        fail::fail_point!("after_settle");
+        let Some(turn) = turn else {
+            tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
+                "an attempt ended after its delivery had been taken over; its outcome is dropped");
+            return Ok(Step::Fenced);
         };
-        match consider(ctx, conn, &head, worker).await? {
-            Verdict::Run(claim) => return Ok(Turn::Run(claim)),
-            Verdict::Disposed => {}
-            Verdict::Wait(run_at) => return replace(conn, work, job, run_at, Turn::Parked).await,
+        let mut conn = self.ctx.pool.acquire().await?;
+        if let (Turn::Fenced, Work::Lane(lane)) = (&turn, self.work) {
+            // Another job parked the lane until our lease would end. That is now.
+            lanes::bring_lane_forward(&mut conn, lane).await?;
+            self.ctx.doorbell.ring();
         }
+        self.take(&mut conn, &asking, turn).await
     }
-    leave(conn, work, job).await
-}
 
-/// Ends the job in good order although its lane may have more: the budget is spent, or the process stops.
-pub(super) async fn leave(conn: &mut PgConnection, work: &Work, job: JobId) -> Result<Turn> {
-    if retire(conn, work, job).await? {
-        return Ok(Turn::Retired);
-    }
-    replace(conn, work, job, RunAt::Now, Turn::HandedOver).await
-}
-
-async fn look(conn: &mut PgConnection, work: &Work, job: JobId) -> Result<LaneView> {
-    match work {
-        Work::Lane(lane) => lanes::lock_lane_head(conn, lane, job).await,
-        Work::Delivery(delivery) => {
-            let head = deliveries::lock_lone_delivery(conn, *delivery, job).await?;
-            Ok(head.map_or(LaneView::Empty, LaneView::Head))
-        }
-    }
-}
-
-enum Verdict {
-    Run(Box<Claim>),
-    Disposed,
-    Wait(RunAt),
-}
-
-async fn consider(ctx: &Context, conn: &mut PgConnection, head: &Head, worker: &str) -> Result<Verdict> {
-    let config = ctx.config.load();
-    if head.state == DeliveryState::Running.as_str() {
-        return match head.lease_expires_at {
-            Some(until) if !head.lease_is_over => Ok(Verdict::Wait(RunAt::At(until))),
-            _ => take_back(conn, head, config.run.crashes_max).await,
-        };
-    }
-    if !head.is_due {
-        return Ok(Verdict::Wait(RunAt::At(head.due_at)));
-    }
-    if !config.destinations.keys().any(|name| name.as_str() == head.destination) {
-        // Another process may know it, while a changed configuration is rolled out (pitfall B071).
-        let why =
-            format!("this configuration has no destination {:?}; add it, or cancel the delivery", head.destination);
-        deliveries::note_waiting(conn, head, &why).await?;
-        return Ok(Verdict::Wait(RunAt::After(DESTINATION_WAIT)));
-    }
-    match deliveries::claim_head(conn, head, worker, config.run.lease).await? {
-        Claimed::Whole(claim) => Ok(Verdict::Run(claim)),
-        Claimed::PayloadGone(lease) => {
-            bury_without_payload(conn, &lease).await?;
-            Ok(Verdict::Disposed)
-        }
-    }
-}
-
-async fn take_back(conn: &mut PgConnection, head: &Head, crashes_max: i32) -> Result<Verdict> {
-    let state = deliveries::take_back(conn, head, crashes_max).await?;
-    tracing::warn!(delivery = %head.delivery, state = state.map(DeliveryState::as_str),
-        "a worker died or lost its lease while it held a delivery");
-    Ok(Verdict::Disposed)
-}
-
-async fn bury_without_payload(conn: &mut PgConnection, lease: &Lease) -> Result<()> {
-    let outcome = Outcome {
-        class: OutcomeClass::Rejected,
-        reason: "payload was pruned: retention.payloads had passed before this delivery came to its turn".to_owned(),
-        answer: None,
-        retry_after: None,
-    };
-    let end = Settlement { state: DeliveryState::Dead, delay: Duration::ZERO, outcome, took: Duration::ZERO };
-    deliveries::settle_delivery(conn, lease, &end).await?;
-    Ok(())
-}
-
-/// Invariant: a lane's row goes exactly when its last delivery is finished, together with its job.
-async fn retire(conn: &mut PgConnection, work: &Work, job: JobId) -> Result<bool> {
-    fail::fail_point!("before_retire");
-    match work {
-        Work::Lane(lane) => {
-            Ok(lanes::lock_lane(conn, lane, job).await? && lanes::delete_lane_if_empty(conn, lane, job).await?)
-        }
-        Work::Delivery(delivery) => {
-            // It is ours no more, or finished: nobody can add to it, so one look is enough.
-            let is_over = deliveries::lock_lone_delivery(conn, *delivery, job).await?.is_none();
-            if is_over {
-                jobs::delete_job(conn, job).await?;
+    /// Settles, and tries again for as long as the lease may hold: the effect has happened, and a database that restarts
+    /// meanwhile should not make it happen twice.
+    async fn settle_patiently(
+        &self,
+        lease: &Lease,
+        end: &Settlement,
+        asking: &mut Asking<'_>,
+        patience: Duration,
+    ) -> Result<Option<Turn>> {
+        let until = Instant::now() + patience;
+        let mut has_failed = false;
+        loop {
+            let settled = match self.ctx.pool.acquire().await {
+                Ok(mut conn) => turns::settle_and_next_turn(&mut conn, lease, end, asking).await,
+                Err(error) => Err(error.into()),
+            };
+            match settled {
+                // A commit that gave an error may have happened: then the delivery is settled, and by us.
+                Ok(None) if has_failed => return Ok(Some(Turn::More)),
+                Ok(turn) => return Ok(turn),
+                Err(error) if Instant::now() >= until => return Err(error),
+                Err(error) => {
+                    tracing::debug!(delivery = %lease.delivery, %error, "an attempt was not settled; trying again");
+                    has_failed = true;
+                    // If it was the next delivery that could not be claimed, this one shall not suffer for it.
+                    asking.may_run = false;
+                    tokio::time::sleep(SETTLE_AGAIN).await;
+                }
             }
-            Ok(is_over)
         }
+    }
+
+    fn asking<'a>(&'a self, config: &Config, destinations: &'a [String], may_run: bool) -> Asking<'a> {
+        let Self { job, work, worker, .. } = *self;
+        Asking { job, work, worker, lease: config.run.lease, destinations, may_run }
+    }
+
+    /// Turns an answer into a step, asking again for as long as it disposes of heads without running them.
+    async fn take(&self, conn: &mut PgConnection, asking: &Asking<'_>, mut turn: Turn) -> Result<Step> {
+        loop {
+            turn = match turn {
+                Turn::Run(claim) => return Ok(Step::Run(claim)),
+                Turn::Retired => return Ok(Step::Retired),
+                Turn::Fenced => return Ok(Step::Fenced),
+                Turn::Wait(until) => return self.replace_job(conn, RunAt::At(until), Step::Parked).await,
+                Turn::More if !asking.may_run => return self.replace_job(conn, RunAt::Now, Step::HandedOver).await,
+                Turn::More => turns::next_turn(conn, asking).await?,
+                Turn::Unplaced { delivery, token, destination } => {
+                    // Another process may know it, while a changed configuration is rolled out (pitfall B071).
+                    let why = format!(
+                        "this configuration has no destination {destination:?}; add it, or cancel the delivery"
+                    );
+                    deliveries::note_waiting(conn, delivery, token, &why).await?;
+                    return self.replace_job(conn, RunAt::After(DESTINATION_WAIT), Step::Parked).await;
+                }
+                Turn::LeaseOver(delivery, token) => {
+                    let crashes_max = self.ctx.config.load().run.crashes_max;
+                    let state = deliveries::take_back(conn, delivery, token, crashes_max).await?;
+                    tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
+                        "a worker died or lost its lease while it held a delivery");
+                    turns::next_turn(conn, asking).await?
+                }
+                Turn::PayloadGone(lease) => {
+                    let settled = turns::settle_and_next_turn(conn, &lease, &without_payload(), asking).await?;
+                    settled.unwrap_or(Turn::Fenced)
+                }
+            };
+        }
+    }
+
+    async fn replace_job(&self, conn: &mut PgConnection, run_at: RunAt, then: Step) -> Result<Step> {
+        let (old, fresh) = (self.job.to_string(), JobId::new());
+        let is_done = match self.work {
+            Work::Lane(lane) => lanes::replace_lane_job(conn, lane, &old, fresh, run_at).await?,
+            Work::Delivery(delivery) => deliveries::replace_lone_job(conn, *delivery, &old, fresh, run_at).await?,
+        };
+        if is_done && run_at == RunAt::Now {
+            self.ctx.doorbell.ring();
+        }
+        Ok(if is_done { then } else { Step::Fenced })
     }
 }
 
-async fn replace(conn: &mut PgConnection, work: &Work, job: JobId, run_at: RunAt, then: Turn) -> Result<Turn> {
-    let (old, fresh) = (job.to_string(), JobId::new());
-    let is_done = match work {
-        Work::Lane(lane) => lanes::replace_lane_job(conn, lane, &old, fresh, run_at).await?,
-        Work::Delivery(delivery) => deliveries::replace_lone_job(conn, *delivery, &old, fresh, run_at).await?,
-    };
-    Ok(if is_done { then } else { Turn::Fenced })
+fn destinations(config: &Config) -> Vec<String> {
+    config.destinations.keys().map(ToString::to_string).collect()
+}
+
+fn without_payload() -> Settlement {
+    let reason = "payload was pruned: retention.payloads had passed before this delivery came to its turn".to_owned();
+    let outcome = Outcome { class: OutcomeClass::Rejected, reason, answer: None, retry_after: None };
+    Settlement { state: DeliveryState::Dead, delay: Duration::ZERO, outcome, took: Duration::ZERO }
 }

@@ -1,56 +1,12 @@
-//! `oncehook.lanes`: which job owns a lane, and how it changes hands. Never looks into payloads and never runs anything.
+//! `oncehook.lanes`: which job owns a lane, and how it changes hands. Taking turns and retiring are in `turns`.
 
 use sqlx::PgConnection;
 
 use super::{
     Result,
-    deliveries::{Head, HeadRow},
     jobs::{RunAt, Work},
 };
 use crate::domain::{JobId, LaneKey};
-
-/// What a job finds in the lane that it came for.
-#[derive(Debug)]
-pub enum LaneView {
-    /// The lane belongs to another job, or is gone.
-    NotMine,
-    /// Nothing in it is unfinished, as far as this statement saw.
-    Empty,
-    /// The first unfinished delivery, its row locked.
-    Head(Head),
-}
-
-/// Looks at the head of a lane. Locks the head's row until the transaction ends, waiting for whoever holds it: with SKIP
-/// LOCKED a second worker would take the second delivery (pitfall B066). The lane's row is read and not locked, so that
-/// recording never waits for a claim; `job` is an economy, what keeps two workers apart is the head's lock and its token.
-///
-/// # Errors
-/// Those of the database.
-pub async fn lock_lane_head(conn: &mut PgConnection, lane: &LaneKey, job: JobId) -> Result<LaneView> {
-    let row = sqlx::query_as!(
-        HeadRow,
-        r#"select h.id as "id?", h.state as "state?", h.attempts as "token?", h.destination as "destination?",
-                  h.due_at as "due_at?", h.lease_expires_at as "lease_expires_at?",
-                  h.due_at <= oncehook.now() as "is_due?", h.lease_expires_at <= oncehook.now() as "lease_is_over?"
-           from oncehook.lanes l
-           left join lateral (
-               select d.id, d.state, d.attempts, d.destination, d.due_at, d.lease_expires_at
-               from oncehook.deliveries d
-               where d.route = $1 and d.ordering_key = $2 and d.finished_at is null
-               order by d.seq limit 1 for update
-           ) h on true
-           where l.route = $1 and l.ordering_key = $2 and l.job_id = $3"#,
-        lane.route.as_str(),
-        lane.ordering_key.as_str(),
-        job.to_string(),
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(match row {
-        None => LaneView::NotMine,
-        Some(row) => row.into_head().map_or(LaneView::Empty, LaneView::Head),
-    })
-}
 
 /// Gives a lane a fresh job, due at `run_at`, and takes the old one off the queue. False when the lane did not
 /// belong to `old` any more; then nothing is changed. Locks the lane's row, then the old job's.
@@ -84,52 +40,6 @@ pub async fn replace_lane_job(
         Work::Lane(lane.clone()).encode(),
         run_at.at(),
         run_at.after_seconds(),
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(done)
-}
-
-/// Locks a lane's row, if it belongs to `job`, so that nothing can be recorded into it until the transaction ends.
-///
-/// # Errors
-/// Those of the database.
-pub async fn lock_lane(conn: &mut PgConnection, lane: &LaneKey, job: JobId) -> Result<bool> {
-    let row = sqlx::query_scalar!(
-        "select job_id from oncehook.lanes where route = $1 and ordering_key = $2 and job_id = $3 for update",
-        lane.route.as_str(),
-        lane.ordering_key.as_str(),
-        job.to_string(),
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.is_some())
-}
-
-/// Deletes a lane and its job if nothing in the lane is unfinished. Call it in a statement of its own *after*
-/// [`lock_lane`]: only then does it see what a recorder committed while we waited for the lock (one combined statement
-/// keeps its older snapshot and loses that delivery). Locks the lane's row and the job's.
-///
-/// The order makes the planner go by the lane's index: for a plain "exists" in a lane that was busy when the table was
-/// analysed it expects an early hit, and reads the whole table when there is none.
-///
-/// # Errors
-/// Those of the database.
-pub async fn delete_lane_if_empty(conn: &mut PgConnection, lane: &LaneKey, job: JobId) -> Result<bool> {
-    let done = sqlx::query_scalar!(
-        r#"with gone as (
-               delete from oncehook.lanes l where l.route = $1 and l.ordering_key = $2 and l.job_id = $3
-                  and (select d.id from oncehook.deliveries d
-                       where d.route = $1 and d.ordering_key = $2 and d.finished_at is null
-                       order by d.seq limit 1) is null
-               returning l.job_id
-           ), job as (
-               delete from apalis.jobs j using gone where j.id = gone.job_id
-           )
-           select exists (select from gone) as "is_done!""#,
-        lane.route.as_str(),
-        lane.ordering_key.as_str(),
-        job.to_string(),
     )
     .fetch_one(conn)
     .await?;

@@ -16,6 +16,7 @@ pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
+pub mod turns;
 
 pub use error::StoreError;
 

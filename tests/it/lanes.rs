@@ -1,22 +1,21 @@
 //! Promise P6: deliveries of one lane run one at a time, in the order recorded; other lanes do not wait for them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use oncehook::{
     config::DestinationKind,
     domain::{DeliveryRef, DeliveryState, JobId},
     run::{Drained, drain_due, drain_job},
     store::{
-        deliveries::{Claimed, Settlement, claim_head, settle_delivery},
         jobs::{RunAt, Work, due_jobs, insert_job},
-        lanes::{LaneView, delete_lane_if_empty, lock_lane, lock_lane_head},
+        turns::{Asking, Turn, next_turn, settle_and_next_turn},
     },
 };
 use tokio::sync::Semaphore;
 
 use crate::support::{
     bench::{Bench, lane, record},
-    script::{Moment, Script, Step, outcome},
+    script::{Moment, Script, Step, success},
 };
 
 /// Every attempt ended before the next of its lane began.
@@ -137,20 +136,20 @@ async fn what_is_recorded_after_a_lane_retired_opens_it_again() {
     let bench = Arc::new(Bench::new().await);
     let first = bench.record(Some("a")).await;
     let job: JobId = due_jobs(&mut bench.pool().acquire().await.unwrap(), 1).await.unwrap()[0].0.parse().unwrap();
-    // A retirement by hand, step by step, so that the recorder comes between lock and commit.
-    let mut retiring = bench.pool().begin().await.unwrap();
-    let LaneView::Head(head) = lock_lane_head(&mut retiring, &lane("a"), job).await.unwrap() else { panic!() };
-    let lease = bench.ctx.config.load().run.lease;
-    let Claimed::Whole(claim) = claim_head(&mut retiring, &head, "host/1/w", lease).await.unwrap() else { panic!() };
-    let end = Settlement {
-        state: DeliveryState::Succeeded,
-        delay: std::time::Duration::ZERO,
-        outcome: outcome(oncehook::domain::OutcomeClass::Succeeded, "taken"),
-        took: std::time::Duration::ZERO,
+    // A retirement by hand, so that the recorder comes between the lane's lock and the commit.
+    let work = Work::Lane(lane("a"));
+    let asking = Asking {
+        job,
+        work: &work,
+        worker: "host/1/w",
+        lease: Duration::from_secs(30),
+        destinations: &["deployer".to_owned()],
+        may_run: true,
     };
-    assert!(settle_delivery(&mut retiring, &claim.lease, &end).await.unwrap());
-    assert!(lock_lane(&mut retiring, &lane("a"), job).await.unwrap());
-    assert!(delete_lane_if_empty(&mut retiring, &lane("a"), job).await.unwrap());
+    let mut retiring = bench.pool().begin().await.unwrap();
+    let Turn::Run(claim) = next_turn(&mut retiring, &asking).await.unwrap() else { panic!("it is first") };
+    let retired = settle_and_next_turn(&mut retiring, &claim.lease, &success(), &asking).await.unwrap();
+    assert!(matches!(retired, Some(Turn::Retired)), "{retired:?}");
     let recording = {
         let bench = bench.clone();
         tokio::spawn(async move { bench.record(Some("a")).await })

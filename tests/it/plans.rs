@@ -4,18 +4,19 @@
 use std::time::Duration;
 
 use oncehook::{
-    domain::{DeliveryState, JobId, OutcomeClass},
+    domain::JobId,
     store::{
-        deliveries::{Claimed, Settlement, claim_head, renew_lease, settle_delivery, take_back},
+        deliveries::{renew_lease, take_back},
         instances::{end_leases, release_jobs},
-        jobs::{RunAt, due_jobs},
-        lanes::{LaneView, bring_lane_forward, delete_lane_if_empty, lock_lane, lock_lane_head, replace_lane_job},
+        jobs::{RunAt, Work, due_jobs},
+        lanes::{bring_lane_forward, replace_lane_job},
+        turns::{Asking, Turn, next_turn, settle_and_next_turn},
     },
 };
 
 use crate::support::{
     bench::{Bench, lane},
-    script::outcome,
+    script::success,
 };
 
 /// 100,000 attempts of earlier deliveries.
@@ -54,30 +55,25 @@ async fn the_hot_path_reads_no_table_from_end_to_end() {
         .unwrap();
     let lane = lane("lane 0");
     let lease = Duration::from_secs(30);
+    let work = Work::Lane(lane.clone());
+    let known = ["deployer".to_owned()];
+    let mut asking = Asking { job, work: &work, worker: "host/1/w", lease, destinations: &known, may_run: true };
     let mut tx = bench.pool().begin().await.unwrap();
 
     // Many times over, as a worker does: PostgreSQL changes to a generic plan after five.
+    let mut turn = next_turn(&mut tx, &asking).await.unwrap();
     for _ in 0..8 {
-        let LaneView::Head(head) = lock_lane_head(&mut tx, &lane, job).await.unwrap() else { panic!("no head") };
-        let Claimed::Whole(claim) = claim_head(&mut tx, &head, "host/1/w", lease).await.unwrap() else { panic!() };
+        let Turn::Run(claim) = turn else { panic!("a turn was expected, not {turn:?}") };
         assert!(renew_lease(&mut tx, &claim.lease, lease).await.unwrap());
-        let end = Settlement {
-            state: DeliveryState::Succeeded,
-            delay: Duration::ZERO,
-            outcome: outcome(OutcomeClass::Succeeded, "taken"),
-            took: Duration::ZERO,
-        };
-        assert!(settle_delivery(&mut tx, &claim.lease, &end).await.unwrap());
+        assert_eq!(take_back(&mut tx, claim.lease.delivery, claim.lease.token, 3).await.unwrap(), None);
+        turn = settle_and_next_turn(&mut tx, &claim.lease, &success(), &asking).await.unwrap().unwrap();
         assert_eq!(due_jobs(&mut tx, 10).await.unwrap().len(), 10);
-        assert_eq!(end_leases(&mut tx, "host/1/").await.unwrap(), 0);
-        assert_eq!(release_jobs(&mut tx, "host/1/").await.unwrap(), 0);
+        assert_eq!(end_leases(&mut tx, "host/2/").await.unwrap(), 0);
+        assert_eq!(release_jobs(&mut tx, "host/2/").await.unwrap(), 0);
     }
-    let LaneView::Head(head) = lock_lane_head(&mut tx, &lane, job).await.unwrap() else { panic!("no head") };
-    assert_eq!(take_back(&mut tx, &head, 3).await.unwrap(), None);
-    assert!(lock_lane(&mut tx, &lane, job).await.unwrap());
-    assert!(!delete_lane_if_empty(&mut tx, &lane, job).await.unwrap());
-    let fresh = JobId::new();
-    assert!(replace_lane_job(&mut tx, &lane, &job.to_string(), fresh, RunAt::After(lease)).await.unwrap());
+    asking.may_run = false;
+    assert!(matches!(next_turn(&mut tx, &asking).await.unwrap(), Turn::More), "the lane does not retire");
+    assert!(replace_lane_job(&mut tx, &lane, &job.to_string(), JobId::new(), RunAt::After(lease)).await.unwrap());
     bring_lane_forward(&mut tx, &lane).await.unwrap();
 
     let read_whole: Vec<(String, i64)> =
