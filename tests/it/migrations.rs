@@ -217,6 +217,23 @@ mod contract_with_apalis {
     }
 
     #[tokio::test]
+    async fn jobs_of_one_moment_are_taken_in_the_order_of_their_ids_by_whatever_plan() {
+        let database = fresh_database().await;
+        let mut connection = database.connect().await;
+        run(
+            &mut connection,
+            "set enable_indexscan = off; set enable_bitmapscan = off;
+             insert into apalis.workers (id, worker_type, storage_name) values ('w', 'lane', 's');
+             insert into apalis.jobs (job, id, job_type, run_at)
+             select '', lpad((n * 37 % 101)::text, 3, '0'), 'lane', '2020-01-01' from generate_series(1, 100) n",
+        )
+        .await;
+        for expected in ["001", "002", "003", "004", "005"] {
+            assert_eq!(strings(&mut connection, "select id from apalis.get_jobs('w', 'lane', 1)").await, [expected]);
+        }
+    }
+
+    #[tokio::test]
     async fn the_fetch_reads_by_index_however_long_the_backlog() {
         let database = fresh_database().await;
         let mut connection = database.connect().await;

@@ -1,36 +1,19 @@
-//! A fresh, migrated database for one test. The one place that knows where tests get their PostgreSQL.
+//! A fresh, migrated database for one test of `run`, with a pool on it.
 
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::{PgPool, postgres::PgPoolOptions};
+
+use super::cluster::{TestDatabase, fresh_database};
 
 /// A database of its own, dropped with this value.
 pub struct Database {
     pub pool: PgPool,
-    name: String,
-}
-
-fn server() -> PgConnectOptions {
-    PgConnectOptions::new_without_pgpass().host("/tmp/devpg").username("postgres")
+    _database: TestDatabase,
 }
 
 impl Database {
     pub async fn fresh() -> Self {
-        let name = format!("t_run_{}", ulid::Ulid::generate().to_string().to_lowercase());
-        let admin = PgPoolOptions::new().max_connections(1).connect_with(server().database("postgres")).await.unwrap();
-        let create = format!("create database {name} template tpl_run");
-        sqlx::query(sqlx::AssertSqlSafe(create)).execute(&admin).await.unwrap();
-        admin.close().await;
-        let pool = PgPoolOptions::new().max_connections(30).connect_with(server().database(&name)).await.unwrap();
-        Self { pool, name }
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("dropdb")
-            .args(["-h", "/tmp/devpg", "-U", "postgres", "--force", "--if-exists", &self.name])
-            .status();
+        let database = fresh_database().await;
+        let pool = PgPoolOptions::new().max_connections(30).connect_with(database.options.clone()).await.unwrap();
+        Self { pool, _database: database }
     }
 }

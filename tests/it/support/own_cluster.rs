@@ -1,7 +1,7 @@
 //! A PostgreSQL for one test alone, which may be crashed, frozen and lost. It goes away with its value.
 
 use std::{
-    fs::Permissions,
+    fs::{File, Permissions},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -21,7 +21,12 @@ use super::keeper;
 pub struct OwnCluster {
     home: TempDir,
     data_dir: PathBuf,
+    _alive: File,
 }
+
+const PREFIX: &str = "oncehook-own-";
+/// Locked while the test runs.
+const ALIVE: &str = "alive";
 
 impl OwnCluster {
     /// A data folder with nothing in it.
@@ -40,11 +45,16 @@ impl OwnCluster {
 
     /// An empty one under a name of one's own.
     pub fn named(name: &str) -> Self {
+        sweep();
         let open_to_pass = Permissions::from_mode(0o711);
-        let home =
-            tempfile::Builder::new().prefix("oncehook-own-").permissions(open_to_pass).tempdir_in("/tmp").unwrap();
+        let home = tempfile::Builder::new().prefix(PREFIX).permissions(open_to_pass).tempdir_in("/tmp").unwrap();
+        // Locked before it has its name: another test's sweep never sees it free.
+        let unnamed = home.path().join("unnamed");
+        let alive = File::create(&unnamed).unwrap();
+        alive.lock().unwrap();
+        std::fs::rename(unnamed, home.path().join(ALIVE)).unwrap();
         let data_dir = home.path().join(name);
-        Self { home, data_dir }
+        Self { home, data_dir, _alive: alive }
     }
 
     /// Oncehook's data folder.
@@ -69,14 +79,12 @@ impl OwnCluster {
 
     /// Where the cluster's own files are.
     pub fn cluster_dir(&self) -> PathBuf {
-        let home = std::fs::read_to_string(self.data_dir.join("postgres.is-in")).map(PathBuf::from);
-        home.unwrap_or_else(|_| self.data_dir.clone()).join("postgres")
+        cluster_dir(&self.data_dir)
     }
 
     /// The server's process, if it left a note.
     pub fn pid(&self) -> Option<Pid> {
-        let note = std::fs::read_to_string(self.cluster_dir().join("postmaster.pid")).ok()?;
-        Some(Pid::from_raw(note.lines().next()?.parse().ok()?))
+        noted_pid(&self.data_dir)
     }
 
     /// `pg_ctl stop -m immediate`: everything that was not on disk is lost, and the next start recovers.
@@ -121,10 +129,38 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.success(), "cp: {status}");
 }
 
+fn cluster_dir(data_dir: &Path) -> PathBuf {
+    let home = std::fs::read_to_string(data_dir.join("postgres.is-in")).map(PathBuf::from);
+    home.unwrap_or_else(|_| data_dir.to_owned()).join("postgres")
+}
+
+fn noted_pid(data_dir: &Path) -> Option<Pid> {
+    let note = std::fs::read_to_string(cluster_dir(data_dir).join("postmaster.pid")).ok()?;
+    Some(Pid::from_raw(note.lines().next()?.parse().ok()?))
+}
+
+/// Ends a server and waits for nothing: its folder is removed under it.
+fn end_server(data_dir: &Path) {
+    let works_in = |pid: &Pid| std::fs::read_link(format!("/proc/{pid}/cwd"));
+    if let Some(pid) = noted_pid(data_dir).filter(|pid| works_in(pid).is_ok_and(|dir| dir == cluster_dir(data_dir))) {
+        let _ = kill(pid, Signal::SIGQUIT);
+    }
+}
+
+/// Ends what a test that was killed has left behind.
+fn sweep() {
+    let homes = std::fs::read_dir("/tmp").unwrap().flatten();
+    for home in homes.filter(|home| home.file_name().to_string_lossy().starts_with(PREFIX)).map(|home| home.path()) {
+        let is_dead = File::open(home.join(ALIVE)).is_ok_and(|alive| alive.try_lock().is_ok());
+        if is_dead {
+            std::fs::read_dir(&home).into_iter().flatten().flatten().for_each(|inner| end_server(&inner.path()));
+            let _ = std::fs::remove_dir_all(home);
+        }
+    }
+}
+
 impl Drop for OwnCluster {
     fn drop(&mut self) {
-        if let Some(pid) = self.pid().filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()) {
-            let _ = kill(pid, Signal::SIGQUIT);
-        }
+        end_server(&self.data_dir);
     }
 }
