@@ -33,6 +33,7 @@ use clap::Parser as _;
 
 pub use globals::Globals;
 
+use self::visible::Visible;
 use crate::telemetry;
 
 /// Exit code of `check` when it has something to say.
@@ -81,7 +82,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().run() {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", told(&error));
             ExitCode::FAILURE
         }
     }
@@ -108,6 +109,21 @@ impl Cli {
     }
 }
 
+/// An error and its causes, after colons. Many libraries repeat a cause in their own text: what has been told is not told
+/// again. Lines stay lines; everything else is made safe for a terminal.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if told.is_empty() {
+            told = cause;
+        } else if !told.contains(cause.trim()) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    let lines: Vec<_> = told.trim_end().split('\n').map(|line| Visible(line).to_string()).collect();
+    lines.join("\n")
+}
+
 fn wait_for(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("failed to start the runtime")?.block_on(command)
@@ -130,6 +146,15 @@ mod tests {
         for line in [format!("  {FINDINGS}  \"check\" has findings"), format!("  {NOT_FOUND}  what was asked for")] {
             assert!(help.contains(&line), "{help}");
         }
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_causes_once_and_safely() {
+        let error = anyhow::anyhow!("no table\u{1b}[2J")
+            .context("the database failed: no table\u{1b}[2J")
+            .context("failed to ask");
+        assert_eq!(told(&error), r"failed to ask: the database failed: no table\u{1b}[2J");
+        assert_eq!(told(&anyhow::anyhow!("two\nlines\n")), "two\nlines");
     }
 
     #[test]

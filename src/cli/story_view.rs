@@ -2,7 +2,7 @@
 //! sender or a destination wrote is made safe for a terminal, and what proves or opens something is not shown.
 
 use super::{
-    output::{Width, table},
+    output::table,
     payload_view::payload_lines,
     redaction::shown_headers,
     stamp::{stamp, took},
@@ -16,14 +16,14 @@ use crate::store::{
 
 /// The whole page. `payload` is `None` once its time is over.
 #[must_use]
-pub fn story_view(story: &ReceiptStory, payload: Option<&Payload>, width: Width) -> String {
+pub fn story_view(story: &ReceiptStory, payload: Option<&Payload>) -> String {
     let mut lines = vec![format!("receipt {}", story.facts.id), String::new()];
     lines.extend(verdict(story));
     lines.push(String::new());
     push_facts(&mut lines, &story.facts);
     push_arrivals(&mut lines, story);
     for delivery in &story.deliveries {
-        push_delivery(&mut lines, delivery, width);
+        push_delivery(&mut lines, delivery);
     }
     push_payload(&mut lines, &story.facts, payload);
     lines.join("\n")
@@ -88,7 +88,7 @@ fn push_arrivals(lines: &mut Vec<String>, story: &ReceiptStory) {
     }
 }
 
-fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory, width: Width) {
+fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory) {
     lines.push(String::new());
     lines.push(format!("delivery {}", delivery.id));
     lines.push(format!("  {} → {}: {}", delivery.route, delivery.destination, delivery.state));
@@ -107,7 +107,7 @@ fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory, width: Width
         return;
     }
     let header = ["#", "trigger", "started (UTC)", "took", "outcome", "answer", "reason", "worker"];
-    let attempts = table(&header, delivery.attempts.iter().map(attempt_cells).collect(), width);
+    let attempts = table(&header, delivery.attempts.iter().map(attempt_cells).collect());
     lines.extend(attempts.lines().map(|line| format!("  {line}")));
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_receipt_tells_its_whole_story() {
-        let page = story_view(&sample::story(), Some(&payload(br#"{"ref":"a","n":1}"#)), Width::Unbounded);
+        let page = story_view(&sample::story(), Some(&payload(br#"{"ref":"a","n":1}"#)));
         insta::assert_snapshot!(page, @r#"
         receipt rcp_01ke6vafet00000000000000r1
 
@@ -203,7 +203,7 @@ mod tests {
         story.conflicts = vec![sample::conflict()];
         story.deliveries[0].attempts.clear();
         story.facts.secret_fingerprint = None;
-        insta::assert_snapshot!(story_view(&story, None, Width::Unbounded), @"
+        insta::assert_snapshot!(story_view(&story, None), @"
         receipt rcp_01ke6vafet00000000000000r1
 
         The delivery to deployer succeeded on attempt 1.
@@ -249,7 +249,7 @@ mod tests {
             story.deliveries[0].state = crate::domain::DeliveryState::Dead;
             story.deliveries[0].attempts[0].reason = Some((*text).to_owned());
             story.deliveries[0].attempts[0].answer_beginning = Some((*text).to_owned());
-            let page = story_view(&story, Some(&payload(text.as_bytes())), Width::Unbounded);
+            let page = story_view(&story, Some(&payload(text.as_bytes())));
             let shown = page.replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }

@@ -1,5 +1,6 @@
-//! All that is known about one receipt: its facts, arrivals, conflicts, deliveries and their attempts. Takes an id, gives
-//! the story for people; reads the payload only when asked, and never changes anything.
+//! All that is known about one receipt: takes its id, gives facts, arrivals, conflicts, deliveries and attempts.
+//!
+//! The payload is read only when asked for. Never changes anything.
 
 use chrono::{DateTime, Utc};
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction};

@@ -4,11 +4,13 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod answers;
+mod cli;
 mod delivery;
 mod lanes;
 mod migrations;
 mod plans;
 mod postgres;
+mod receipt_lists;
 mod rescue;
 mod retries;
 mod support;

@@ -6,13 +6,16 @@ use crate::{
     cli::{
         Globals,
         database_access::OpenDatabase,
-        output::{Width, print, print_json, table},
+        output::{print, print_json, table},
         stamp::short_stamp,
         visible::{Visible, cut},
     },
     domain::{DeliveryRef, DeliveryState},
     store::delivery_list::{DeliveryFilter, DeliveryLine, list_deliveries},
 };
+
+/// Letters of an ordering key that are shown in a list. `deliveries show` and JSON tell all of a longer one.
+const KEY_LETTERS_MAX: usize = 40;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -48,12 +51,12 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
     if globals.json {
         print_json(&lines)?;
     } else {
-        print(&view(&lines, options.limit, Width::of_stdout()))?;
+        print(&view(&lines, options.limit))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn view(lines: &[DeliveryLine], limit: u32, width: Width) -> String {
+fn view(lines: &[DeliveryLine], limit: u32) -> String {
     let Some(last) = lines.last() else { return "no deliveries".to_owned() };
     let header = [
         "delivery",
@@ -66,7 +69,7 @@ fn view(lines: &[DeliveryLine], limit: u32, width: Width) -> String {
         "next or last (UTC)",
         "error",
     ];
-    let mut page = table(&header, lines.iter().map(cells).collect(), width);
+    let mut page = table(&header, lines.iter().map(cells).collect());
     if u32::try_from(lines.len()).is_ok_and(|shown| shown == limit) {
         page += &format!("\n\nolder ones: --before {}", last.id);
     }
@@ -80,7 +83,7 @@ fn cells(line: &DeliveryLine) -> Vec<String> {
         line.route.clone(),
         line.destination.clone(),
         Visible(&line.event_type).to_string(),
-        Visible(line.ordering_key.as_deref().unwrap_or("-")).to_string(),
+        Visible(&cut(line.ordering_key.as_deref().unwrap_or("-"), KEY_LETTERS_MAX)).to_string(),
         line.attempts.to_string(),
         short_stamp(line.finished_at.unwrap_or(line.due_at)),
         Visible(&cut(line.last_error.as_deref().unwrap_or_default(), 120)).to_string(),
@@ -119,14 +122,14 @@ mod tests {
             last_error: Some("answered 503 Service Unavailable".to_owned()),
             ..line()
         };
-        insta::assert_snapshot!(view(&[line(), retrying], 2, Width::Unbounded), @"
+        insta::assert_snapshot!(view(&[line(), retrying], 2), @"
         delivery                        state      route   destination  event type  ordering key           attempts  next or last (UTC)   error
         dlv_01ke6vafet00000000000000d1  succeeded  deploy  deployer     push        ref/1/refs/heads/main  2         2026-01-05 10:00:00
         dlv_01ke6vafet00000000000000d1  retrying   deploy  deployer     push        -                      2         2026-01-05 10:00:00  answered 503 Service Unavailable
 
         older ones: --before dlv_01ke6vafet00000000000000d1
         ");
-        assert_eq!(view(&[], 2, Width::Unbounded), "no deliveries");
+        assert_eq!(view(&[], 2), "no deliveries");
     }
 
     #[test]
@@ -134,7 +137,7 @@ mod tests {
         for text in HOSTILE {
             let hostile =
                 DeliveryLine { ordering_key: Some((*text).to_owned()), last_error: Some((*text).to_owned()), ..line() };
-            let shown = view(&[hostile], 9, Width::Unbounded).replace('\n', "");
+            let shown = view(&[hostile], 9).replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }
     }

@@ -6,13 +6,16 @@ use crate::{
     cli::{
         Globals,
         database_access::OpenDatabase,
-        output::{Width, print, print_json, table},
+        output::{print, print_json, table},
         stamp::short_stamp,
-        visible::Visible,
+        visible::{Visible, cut},
     },
     domain::{DeliveryState, ReceiptId},
     store::receipt_list::{ReceiptFilter, ReceiptLine, list_receipts},
 };
+
+/// Letters of a provider's id that are shown in a list: a UUID whole. `receipts show` and JSON tell all of a longer one.
+const ID_LETTERS_MAX: usize = 40;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -56,16 +59,16 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
     if globals.json {
         print_json(&lines)?;
     } else {
-        print(&view(&lines, options.limit, Width::of_stdout()))?;
+        print(&view(&lines, options.limit))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn view(lines: &[ReceiptLine], limit: u32, width: Width) -> String {
+fn view(lines: &[ReceiptLine], limit: u32) -> String {
     let Some(last) = lines.last() else { return "no receipts".to_owned() };
     let header =
         ["receipt", "received (UTC)", "source", "event type", "delivery id", "deliveries", "arrivals", "flags"];
-    let mut page = table(&header, lines.iter().map(cells).collect(), width);
+    let mut page = table(&header, lines.iter().map(cells).collect());
     if u32::try_from(lines.len()).is_ok_and(|shown| shown == limit) {
         page += &format!("\n\nolder ones: --before {}", last.id);
     }
@@ -78,7 +81,7 @@ fn cells(line: &ReceiptLine) -> Vec<String> {
         short_stamp(line.received_at),
         line.source.clone(),
         Visible(&line.event_type).to_string(),
-        Visible(&line.delivery_id).to_string(),
+        Visible(&cut(&line.delivery_id, ID_LETTERS_MAX)).to_string(),
         states(&line.deliveries),
         if line.arrivals > 1 { format!("×{}", line.arrivals) } else { "1".to_owned() },
         Visible(&line.flags.join(", ")).to_string(),
@@ -124,7 +127,7 @@ mod tests {
             ..line()
         };
         let unrouted = ReceiptLine { deliveries: vec![], ..line() };
-        insta::assert_snapshot!(view(&[line(), twice, unrouted], 3, Width::Unbounded), @"
+        insta::assert_snapshot!(view(&[line(), twice, unrouted], 3), @"
         receipt                         received (UTC)       source  event type  delivery id                           deliveries           arrivals  flags
         rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  succeeded            1
         rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  2 succeeded, 1 dead  ×2        suspected_replay
@@ -132,8 +135,8 @@ mod tests {
 
         older ones: --before rcp_01ke6vafet00000000000000r1
         ");
-        assert_eq!(view(&[], 3, Width::Unbounded), "no receipts");
-        assert!(!view(&[line()], 3, Width::Unbounded).contains("--before"), "there are no older ones");
+        assert_eq!(view(&[], 3), "no receipts");
+        assert!(!view(&[line()], 3).contains("--before"), "there are no older ones");
     }
 
     #[test]
@@ -145,7 +148,7 @@ mod tests {
                 flags: vec![(*text).to_owned()],
                 ..line()
             };
-            let shown = view(&[hostile], 9, Width::Unbounded).replace('\n', "");
+            let shown = view(&[hostile], 9).replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }
     }

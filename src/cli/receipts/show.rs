@@ -11,7 +11,7 @@ use crate::{
     cli::{
         Globals, NOT_FOUND,
         database_access::OpenDatabase,
-        output::{Width, print, print_bytes, print_json},
+        output::{print, print_bytes, print_json},
         redaction::shown_headers,
         story_view::story_view,
         verdict::verdict,
@@ -83,7 +83,7 @@ pub async fn show(id: &str, source: Option<&str>, raw: bool, globals: &Globals) 
                 let payload = payload.as_ref().map(PayloadJson::of);
                 print_json(&StoryJson { verdict: verdict(&story), story: &story, payload })?;
             } else {
-                print(&story_view(&story, payload.as_ref(), Width::of_stdout()))?;
+                print(&story_view(&story, payload.as_ref()))?;
             }
             Ok(ExitCode::SUCCESS)
         }
