@@ -5,6 +5,7 @@
 
 mod answers;
 mod cli;
+mod crash;
 mod delivery;
 mod lanes;
 mod migrations;
