@@ -33,12 +33,7 @@ impl Doorbell {
     /// A worker's ear at this bell, which also wakes it every `tick`.
     pub(super) fn listen(&self, tick: Duration) -> Listener {
         let tick = tick.max(TICK_MIN);
-        Listener {
-            ring: next_ring(self.0.subscribe()),
-            timer: Box::pin(tokio::time::sleep(tick)),
-            gap: tick,
-            tick,
-        }
+        Listener { ring: next_ring(self.0.subscribe()), timer: Box::pin(tokio::time::sleep(tick)), gap: tick, tick }
     }
 }
 

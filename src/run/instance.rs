@@ -76,7 +76,8 @@ impl Instance {
         // Locked and written before it gets the name that successors look for: never may they see it unlocked.
         let draft = folder.join(format!("{ulid}.new"));
         let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
-        let mut lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| io::Error::from(errno))?;
+        let mut lock =
+            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| io::Error::from(errno))?;
         lock.write_all(name.0.as_bytes())?;
         lock.sync_all()?;
         let path = folder.join(format!("{ulid}.lock"));

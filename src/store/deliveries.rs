@@ -88,6 +88,8 @@ pub struct Settlement {
     pub state: DeliveryState,
     /// With `Retrying`: how long until the next attempt.
     pub delay: Duration,
+    /// What an operator reads beside the delivery; `None` once it has succeeded.
+    pub last_error: Option<String>,
     /// What the attempt came to.
     pub outcome: Outcome,
     /// How long it took.

@@ -108,7 +108,7 @@ pub async fn settle_and_next_turn(
         r#"select t.turn as "turn!", t.delivery, t.token, t.wait_until, t.tries, t.trigger, t.route, t.destination,
                   t.ordering_key, t.receipt, t.source, t.delivery_id, t.event_type, t.event_time, t.received_at, t.headers,
                   t.body
-           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19) s(is_done),
+           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19, $20) s(is_done),
                 lateral oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9 and s.is_done) t
            where s.is_done"#,
         route,
@@ -126,6 +126,7 @@ pub async fn settle_and_next_turn(
         end.delay.as_secs_f64(),
         end.outcome.class.as_str(),
         kept_text(&end.outcome.reason),
+        end.last_error.as_deref().map(kept_text),
         answer.map(|answer| i32::from(answer.status)),
         answer.map(|answer| &answer.body[..]),
         answer.is_some_and(|answer| answer.is_cut),
@@ -199,7 +200,8 @@ impl TurnRow {
             ordering_key: self.ordering_key.as_deref().map(OrderingKey::new),
             receipt: filled(self.receipt)?.into(),
             source: read(&filled(self.source)?)?,
-            delivery_id: DeliveryId::parse(filled(self.delivery_id)?.as_bytes()).map_err(|e| unreadable(&e.to_string()))?,
+            delivery_id: DeliveryId::parse(filled(self.delivery_id)?.as_bytes())
+                .map_err(|e| unreadable(&e.to_string()))?,
             event_type: EventType::new(&filled(self.event_type)?),
             event_time: self.event_time,
             received_at: filled(self.received_at)?,

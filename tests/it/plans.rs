@@ -57,8 +57,7 @@ async fn the_hot_path_reads_no_table_from_end_to_end() {
     let lease = Duration::from_secs(30);
     let work = Work::Lane(lane.clone());
     let known = ["deployer".to_owned()];
-    let mut asking =
-        Asking { job, work: &work, worker: "host/1/w", lease, destinations: &known, may_run: true };
+    let mut asking = Asking { job, work: &work, worker: "host/1/w", lease, destinations: &known, may_run: true };
     let mut tx = bench.pool().begin().await.unwrap();
 
     // Many times over, as a worker does: PostgreSQL changes to a generic plan after five.

@@ -124,7 +124,9 @@ impl Bench {
     /// Waits until a statement of another connection waits for a lock.
     pub async fn until_somebody_waits_for_a_lock(&self) {
         while self
-            .count("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+            .count(
+                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+            )
             .await
             == 0
         {

@@ -22,7 +22,12 @@ impl Database {
         let create = format!("create database {name} template tpl_run");
         sqlx::query(sqlx::AssertSqlSafe(create)).execute(&admin).await.unwrap();
         admin.close().await;
-        let pool = PgPoolOptions::new().max_connections(30).connect_with(server().database(&name)).await.unwrap();
+        let pool = PgPoolOptions::new()
+            .max_connections(30)
+            .test_before_acquire(false)
+            .connect_with(server().database(&name))
+            .await
+            .unwrap();
         Self { pool, name }
     }
 }
