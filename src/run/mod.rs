@@ -1,6 +1,8 @@
-//! Run: apalis workers wake up and work off lanes. apalis is the doorbell and the executor; what is true stands in our own
-//! tables. The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect)
-//! → `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
+//! Run: apalis workers wake up and work off lanes. apalis is the doorbell and the executor; what is true stands in our
+//! own tables.
+//!
+//! The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect) →
+//! `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
 
 mod attempt;
 mod by_hand;

@@ -1,5 +1,7 @@
-//! All SQL but the migrations: one file a table, one function a query. A function takes a connection and never begins or
-//! commits: the caller owns the transaction. Times that decide anything are the database's (`oncehook.now()`).
+//! All SQL but the migrations: one file a table, one function a query.
+//!
+//! A function takes a connection and never begins or commits: the caller owns the transaction. Times that decide
+//! anything are the database's (`oncehook.now()`).
 
 pub mod deliveries;
 pub mod instances;

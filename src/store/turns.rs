@@ -1,5 +1,7 @@
-//! A worker's turn, one round trip each: settle what ended, claim what is next. Calls the functions of
-//! migrations/0003_turns.sql and reads what they say. Each call is one transaction of its own, unless the caller has one open.
+//! A worker's turn, one round trip each: settle what ended, claim what is next.
+//!
+//! Calls the functions of `migrations/0003_turns.sql` and reads what they say. Each call is one transaction of its own,
+//! unless the caller has one open.
 
 use std::time::Duration;
 
@@ -88,8 +90,10 @@ pub async fn next_turn(conn: &mut PgConnection, asking: &Asking<'_>) -> Result<T
     row.into_turn(asking, attempt)
 }
 
-/// Closes the attempt, moves its delivery on, and asks whose turn it is, all in one transaction. `None`, and nothing
-/// changed, when the lease was lost. Locks the delivery's row and the attempt's, then as [`next_turn`].
+/// Closes the attempt, moves its delivery on, and asks whose turn it is, all in one transaction.
+///
+/// `None`, and nothing changed, when the lease was lost. Locks the delivery's row and the attempt's, then as
+/// [`next_turn`].
 ///
 /// # Errors
 /// Those of the database, and of a row that does not read. After an error it may have happened all the same.
