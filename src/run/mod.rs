@@ -87,8 +87,9 @@ impl Running {
         }
         self.tasks.shutdown().await;
         // What still has our name on it, such as jobs of a fetch that was under way, need not wait for a time-out.
-        if let Err(error) = instance::set_free(&self.pool, self.instance.name()).await {
-            tracing::warn!(%error, "not everything was set free; leases and heartbeats run out by themselves");
+        match instance::set_free(&self.pool, self.instance.name()).await {
+            Ok(_) => self.instance.end(),
+            Err(error) => tracing::warn!(%error, "not everything was set free; the next start does it"),
         }
         has_ended
     }

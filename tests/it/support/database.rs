@@ -32,6 +32,14 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Connections that stay when a test breaks the others.
+    pub async fn observer(&self) -> PgPool {
+        let options = server().database(&self.name).application_name("observer");
+        PgPoolOptions::new().max_connections(2).connect_with(options).await.unwrap()
+    }
+}
+
 impl Drop for Database {
     fn drop(&mut self) {
         let _ = std::process::Command::new("dropdb")
