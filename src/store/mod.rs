@@ -7,6 +7,7 @@ pub mod deliveries;
 pub mod instances;
 pub mod jobs;
 pub mod lanes;
+pub mod pool;
 pub mod rescue;
 pub mod turns;
 

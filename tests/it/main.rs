@@ -4,6 +4,7 @@
 
 mod lanes;
 mod plans;
+mod pool;
 mod rescue;
 mod retries;
 mod support;

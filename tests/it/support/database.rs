@@ -1,5 +1,6 @@
 //! A fresh, migrated database for one test. The one place that knows where tests get their PostgreSQL.
 
+use oncehook::store::pool::guarded;
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -22,12 +23,8 @@ impl Database {
         let create = format!("create database {name} template tpl_run");
         sqlx::query(sqlx::AssertSqlSafe(create)).execute(&admin).await.unwrap();
         admin.close().await;
-        let pool = PgPoolOptions::new()
-            .max_connections(30)
-            .test_before_acquire(false)
-            .connect_with(server().database(&name))
-            .await
-            .unwrap();
+        let options = PgPoolOptions::new().max_connections(30).test_before_acquire(false);
+        let pool = guarded(options).connect_with(server().database(&name)).await.unwrap();
         Self { pool, name }
     }
 }
