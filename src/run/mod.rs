@@ -1,6 +1,8 @@
-//! Run: apalis workers wake up and work off lanes. apalis is the doorbell and the executor; what is true stands in our own
-//! tables. The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect)
-//! → `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
+//! Run: apalis workers wake up and work off lanes. apalis is the doorbell and the executor; what is true stands in our
+//! own tables.
+//!
+//! The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect) →
+//! `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
 
 mod attempt;
 mod by_hand;
@@ -85,8 +87,9 @@ impl Running {
         }
         self.tasks.shutdown().await;
         // What still has our name on it, such as jobs of a fetch that was under way, need not wait for a time-out.
-        if let Err(error) = instance::set_free(&self.pool, self.instance.name()).await {
-            tracing::warn!(%error, "not everything was set free; leases and heartbeats run out by themselves");
+        match instance::set_free(&self.pool, self.instance.name()).await {
+            Ok(_) => self.instance.end(),
+            Err(error) => tracing::warn!(%error, "not everything was set free; the next start does it"),
         }
         has_ended
     }

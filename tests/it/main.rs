@@ -10,6 +10,7 @@ mod delivery;
 mod lanes;
 mod migrations;
 mod plans;
+mod pool;
 mod postgres;
 mod receipt_lists;
 mod rescue;

@@ -18,7 +18,7 @@ pub struct Bench {
     pub ctx: Context,
     pub script: Arc<Script>,
     // Dropped last.
-    _database: Database,
+    pub database: Database,
 }
 
 pub const ROUTE: &str = "deploy";
@@ -41,7 +41,7 @@ impl Bench {
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
-        Self { ctx, script, _database: database }
+        Self { ctx, script, database }
     }
 
     pub fn pool(&self) -> &PgPool {
