@@ -33,6 +33,8 @@ pub use generated::GeneratedSecret;
 pub use live::Live;
 pub use locate::{Origin, USUAL_PLACES};
 
+pub(crate) use schema::nearest;
+
 use error::Findings;
 use generated::Plan;
 use reader::Reader;
