@@ -84,17 +84,16 @@ fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Set
         Ended::Interrupted => {
             let reason = "the process stopped before the attempt had ended".to_owned();
             let outcome = Outcome { class: OutcomeClass::Unknown, reason, answer: None, retry_after: None };
-            return Settlement { state: DeliveryState::Queued, delay: Duration::ZERO, outcome, took };
+            return Settlement::new(DeliveryState::Queued, outcome, took);
         }
     };
     let retry = retry_of(&ctx.config(), &claim.route);
     match next_step(&retry, claim.tries, &outcome, rand::random()) {
-        NextStep::Succeed => Settlement { state: DeliveryState::Succeeded, delay: Duration::ZERO, outcome, took },
-        NextStep::RetryAfter(delay) => Settlement { state: DeliveryState::Retrying, delay, outcome, took },
+        NextStep::Succeed => Settlement::new(DeliveryState::Succeeded, outcome, took),
+        NextStep::RetryAfter(delay) => Settlement { delay, ..Settlement::new(DeliveryState::Retrying, outcome, took) },
         NextStep::Die { reason } => {
             tracing::warn!(delivery = %claim.lease.delivery, route = %claim.route, reason, "a delivery is a dead letter");
-            let outcome = Outcome { reason, ..outcome };
-            Settlement { state: DeliveryState::Dead, delay: Duration::ZERO, outcome, took }
+            Settlement { last_error: Some(reason), ..Settlement::new(DeliveryState::Dead, outcome, took) }
         }
     }
 }

@@ -171,5 +171,5 @@ fn destinations(config: &Config) -> Vec<String> {
 fn without_payload() -> Settlement {
     let reason = "payload was pruned: retention.payloads had passed before this delivery came to its turn".to_owned();
     let outcome = Outcome { class: OutcomeClass::Rejected, reason, answer: None, retry_after: None };
-    Settlement { state: DeliveryState::Dead, delay: Duration::ZERO, outcome, took: Duration::ZERO }
+    Settlement::new(DeliveryState::Dead, outcome, Duration::ZERO)
 }

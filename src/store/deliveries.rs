@@ -92,6 +92,17 @@ pub struct Settlement {
     pub outcome: Outcome,
     /// How long it took.
     pub took: Duration,
+    /// What the delivery says of itself from now on. The attempt keeps its own reason, as the destination gave it.
+    pub last_error: Option<String>,
+}
+
+impl Settlement {
+    /// The usual one: nothing to wait for, and the delivery says what the attempt says, unless that succeeded.
+    #[must_use]
+    pub fn new(state: DeliveryState, outcome: Outcome, took: Duration) -> Self {
+        let last_error = (state != DeliveryState::Succeeded).then(|| outcome.reason.clone());
+        Self { state, delay: Duration::ZERO, outcome, took, last_error }
+    }
 }
 
 /// Takes a delivery back from a worker whose lease ran out: the attempt is closed as unknown, the crash is counted, and

@@ -108,7 +108,7 @@ pub async fn settle_and_next_turn(
         r#"select t.turn as "turn!", t.delivery, t.token, t.wait_until, t.tries, t.trigger, t.route, t.destination,
                   t.ordering_key, t.receipt, t.source, t.delivery_id, t.event_type, t.event_time, t.received_at, t.headers,
                   t.body
-           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19) s(is_done),
+           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19, $20) s(is_done),
                 lateral oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9 and s.is_done) t
            where s.is_done"#,
         route,
@@ -130,6 +130,7 @@ pub async fn settle_and_next_turn(
         answer.map(|answer| &answer.body[..]),
         answer.is_some_and(|answer| answer.is_cut),
         i32::try_from(end.took.as_millis()).unwrap_or(i32::MAX),
+        end.last_error.as_deref().map(kept_text),
     )
     .fetch_optional(conn)
     .await?;

@@ -80,12 +80,7 @@ pub fn outcome(class: OutcomeClass, reason: &str) -> Outcome {
 
 /// What settles a delivery that its destination took.
 pub fn success() -> Settlement {
-    Settlement {
-        state: DeliveryState::Succeeded,
-        delay: Duration::ZERO,
-        outcome: outcome(OutcomeClass::Succeeded, "taken"),
-        took: Duration::ZERO,
-    }
+    Settlement::new(DeliveryState::Succeeded, outcome(OutcomeClass::Succeeded, "taken"), Duration::ZERO)
 }
 
 impl Deliverer for Script {
