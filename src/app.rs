@@ -4,7 +4,6 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use arc_swap::ArcSwap;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use crate::{
@@ -69,15 +68,15 @@ impl App {
     pub async fn start(config: Config, clock: Clock, role: Role) -> anyhow::Result<Self> {
         let config = Arc::new(config);
         let database = Database::open(&config).await?;
-        let blueprint = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
+        let live = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
         let health = Health::default();
         let work_runtime = if role.works { Some(runtime_for_work()?) } else { None };
         let pool = on(work_runtime.as_ref(), database.pool("work", &config.database)).await??;
         tokio::spawn(health::watch(health.clone(), pool.clone()));
         let context = run::Context {
             pool,
-            config: Arc::new(ArcSwap::new(config.clone())),
-            deliverer: Arc::new(LiveDestinations(blueprint.clone())),
+            live: live.clone(),
+            deliverer: Arc::new(LiveDestinations(live.clone())),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
@@ -90,7 +89,7 @@ impl App {
             let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
             let pool = database.pool("record", &settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
-            let intake = Intake { live: blueprint, recorder, budget: Budget::new(), tally: tally.clone(), clock };
+            let intake = Intake { live, recorder, budget: Budget::new(), tally: tally.clone(), clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))

@@ -50,7 +50,7 @@ const DESTINATION_WAIT: Duration = Duration::from_secs(30);
 impl Turns<'_> {
     /// The job's first look.
     pub(super) async fn first(&self) -> Result<Step> {
-        let config = self.ctx.config.load();
+        let config = self.ctx.config();
         let known = destinations(&config);
         let asking = self.asking(&config, &known, true);
         let turn = self.ask(&asking).await?;
@@ -59,7 +59,7 @@ impl Turns<'_> {
 
     /// Settles an attempt and takes what is next or, if it may not go on, leaves.
     pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
-        let config = self.ctx.config.load();
+        let config = self.ctx.config();
         let known = destinations(&config);
         let mut asking = self.asking(&config, &known, may_run);
         let turn = self.settle_patiently(lease, end, &mut asking, config.run.lease).await?;
@@ -153,7 +153,7 @@ impl Turns<'_> {
     }
 
     async fn take_back(&self, delivery: DeliveryRef, token: i32) -> Result<()> {
-        let crashes_max = self.ctx.config.load().run.crashes_max;
+        let crashes_max = self.ctx.config().run.crashes_max;
         let mut conn = self.ctx.pool.acquire().await?;
         let state = deliveries::take_back(&mut conn, delivery, token, crashes_max).await?;
         tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
