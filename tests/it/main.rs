@@ -5,12 +5,18 @@
 
 mod answers;
 mod cli;
+mod conflicts;
+mod dedupe;
 mod delivery;
 mod lanes;
 mod migrations;
 mod plans;
 mod postgres;
 mod receipt_lists;
+mod record_faults;
+mod record_plans;
+mod record_races;
+mod recording;
 mod rescue;
 mod retries;
 mod support;
