@@ -125,10 +125,10 @@ impl App {
         &self.database
     }
 
-    /// Waits until shutdown begins, or until a server ends by itself.
+    /// Waits until shutdown begins, or until a server or the recorder ends by itself.
     ///
     /// # Errors
-    /// When a server ended by itself.
+    /// When one of them ended by itself: a process that can only answer 503 is better started again.
     pub async fn run_until(&mut self, mut shutdown: shutdown::Shutdown) -> anyhow::Result<()> {
         let intake = async {
             match &mut self.intake {
@@ -136,13 +136,20 @@ impl App {
                 None => std::future::pending().await,
             }
         };
+        let recording = async {
+            match &mut self.recording {
+                Some(recording) => recording.await.map(Ok),
+                None => std::future::pending().await,
+            }
+        };
         let ended = tokio::select! {
             () = shutdown.begun() => return Ok(()),
+            ended = recording => ended,
             ended = intake => ended,
             ended = &mut self.admin.served => ended,
         };
-        ended.context("a server broke down")?.context("a server stopped")?;
-        anyhow::bail!("a server ended by itself")
+        ended.context("a server or the recorder broke down")?.context("a server stopped")?;
+        anyhow::bail!("a server or the recorder ended by itself")
     }
 
     /// Stops in good order: no new requests, those under way answered, their receipts committed, deliveries under way
@@ -157,6 +164,7 @@ impl App {
         }
         // The last handle of the recorder went with the intake; it commits what it has and ends.
         if let Some(recording) = self.recording
+            && !recording.is_finished()
             && recording.await.is_err()
         {
             tracing::error!("the recorder broke down");

@@ -5,6 +5,8 @@
 
 mod answers;
 mod cli;
+mod conflicts;
+mod dedupe;
 mod delivery;
 mod lanes;
 mod migrations;
@@ -12,6 +14,10 @@ mod plans;
 mod pool;
 mod postgres;
 mod receipt_lists;
+mod record_faults;
+mod record_plans;
+mod record_races;
+mod recording;
 mod rescue;
 mod retries;
 mod support;

@@ -8,5 +8,7 @@ pub mod destination;
 pub mod invariants;
 mod keeper;
 pub mod own_cluster;
+pub mod recorders;
 pub mod script;
 pub mod sender;
+pub mod wire;
