@@ -1,7 +1,12 @@
 //! The composition root: takes a configuration, puts the appliance together, and takes it apart in good order. Nothing in
 //! here decides what happens to an event.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::Context as _;
 use tokio::{runtime::Runtime, task::JoinHandle};
@@ -152,13 +157,16 @@ impl App {
         anyhow::bail!("a server or the recorder ended by itself")
     }
 
-    /// Stops in good order: no new requests, those under way answered, their receipts committed, deliveries under way
-    /// finished within `shutdown.grace` or put back, then the database.
+    /// Stops in good order: no new requests and no new deliveries; requests under way answered, their receipts committed,
+    /// deliveries under way finished within `shutdown.grace` or put back; then the database. The grace is one for all: whoever
+    /// sent the signal kills when it is over.
     ///
     /// # Errors
     /// When the embedded database does not stop.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.health.stopping();
+        let until = Instant::now() + self.config.shutdown.grace;
+        self.context.stop.finish();
         if let Some(port) = self.intake {
             port.close("intake").await;
         }
@@ -170,7 +178,7 @@ impl App {
             tracing::error!("the recorder broke down");
         }
         if let Some(work) = self.work {
-            work.stop(self.config.shutdown.grace).await;
+            work.stop(until.saturating_duration_since(Instant::now())).await;
         }
         self.admin.close("admin").await;
         self.context.pool.close().await;

@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use super::Context;
 use crate::{
     config::DestinationKind,
+    crash_point::crash_point,
     domain::{Outcome, OutcomeClass},
     store::deliveries::{Claim, Lease, renew_lease},
 };
@@ -29,7 +30,7 @@ const TIME_LIMIT_MARGIN: Duration = Duration::from_secs(5);
 
 /// Runs the effect to its end. Returns how it ended and how long that took.
 pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duration) {
-    fail::fail_point!("before_effect");
+    crash_point("before_effect");
     let begun = Instant::now();
     let limit = time_limit(ctx, claim);
     let effect = AssertUnwindSafe(ctx.deliverer.deliver(claim)).catch_unwind();
@@ -44,7 +45,7 @@ pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duratio
         () = ctx.stop.letting_go() => Ended::Interrupted,
         () = keep_lease(ctx, &claim.lease) => unreachable!("a lease is kept for as long as the attempt lasts"),
     };
-    fail::fail_point!("after_effect");
+    crash_point("after_effect");
     (ended, begun.elapsed())
 }
 

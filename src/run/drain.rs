@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     config::{Config, Retry},
+    crash_point::crash_point,
     domain::{DeliveryState, JobId, Outcome, OutcomeClass, RouteName},
     store::{
         Result,
@@ -47,10 +48,11 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
     loop {
         step = match step {
             Step::Run(claim) => {
-                fail::fail_point!("claimed");
+                crash_point("claimed");
                 let (ended, took) = run_attempt(ctx, &claim).await;
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let end = settlement(ctx, &claim, ended, took);
+                crash_point("before_settle");
                 let may_run = !budget.is_spent() && !ctx.stop.is_finishing();
                 turns.settle(&claim.lease, &end, may_run).await?
             }

@@ -15,7 +15,10 @@ use nix::fcntl::{Flock, FlockArg};
 use sqlx::PgPool;
 use ulid::Ulid;
 
-use crate::store::{self, instances};
+use crate::{
+    crash_point::crash_point,
+    store::{self, instances},
+};
 
 /// The name of one process's life: `host/pid/ulid`. The names of its workers, and its leases, begin with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +162,7 @@ pub(super) async fn set_free(pool: &PgPool, name: &InstanceName) -> store::Resul
     let mut tx = pool.begin().await?;
     let leases = instances::end_leases(&mut tx, &prefix).await?;
     let jobs = instances::release_jobs(&mut tx, &prefix).await?;
+    crash_point("before_burial");
     tx.commit().await?;
     Ok((leases, jobs))
 }

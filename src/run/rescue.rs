@@ -8,6 +8,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Context;
 use crate::{
+    crash_point::crash_point,
     domain::JobId,
     store::{Result, deliveries, jobs, jobs::RunAt, lanes, rescue},
 };
@@ -62,6 +63,9 @@ pub async fn rescue_once(pool: &PgPool) -> Result<u64> {
     }
     for (delivery, old) in rescue::lone_deliveries_without_job(&mut tx, STUCK_AFTER, REPAIRS_MAX).await? {
         repairs += u64::from(deliveries::replace_lone_job(&mut tx, delivery, &old, JobId::new(), RunAt::Now).await?);
+    }
+    if repairs > 0 {
+        crash_point("before_rescue");
     }
     tx.commit().await?;
     Ok(repairs)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::Context;
 use crate::{
     config::Config,
+    crash_point::crash_point,
     domain::{DeliveryRef, DeliveryState, JobId, Outcome, OutcomeClass},
     store::{
         Result, deliveries,
@@ -48,11 +49,11 @@ const SETTLE_AGAIN: Duration = Duration::from_millis(200);
 const DESTINATION_WAIT: Duration = Duration::from_secs(30);
 
 impl Turns<'_> {
-    /// The job's first look.
+    /// The job's first look. A job that apalis had fetched before the process was told to stop begins nothing more.
     pub(super) async fn first(&self) -> Result<Step> {
         let config = self.ctx.config();
         let known = destinations(&config);
-        let asking = self.asking(&config, &known, true);
+        let asking = self.asking(&config, &known, !self.ctx.stop.is_finishing());
         let turn = self.ask(&asking).await?;
         self.take(&asking, turn).await
     }
@@ -63,7 +64,7 @@ impl Turns<'_> {
         let known = destinations(&config);
         let mut asking = self.asking(&config, &known, may_run);
         let turn = self.settle_patiently(lease, end, &mut asking, config.run.lease).await?;
-        fail::fail_point!("after_settle");
+        crash_point("after_settle");
         let Some(turn) = turn else {
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
@@ -164,10 +165,12 @@ impl Turns<'_> {
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {
         let (old, fresh) = (self.job.to_string(), JobId::new());
         let mut conn = self.ctx.pool.acquire().await?;
+        crash_point("before_next_job");
         let is_done = match self.work {
             Work::Lane(lane) => lanes::replace_lane_job(&mut conn, lane, &old, fresh, run_at).await?,
             Work::Delivery(delivery) => deliveries::replace_lone_job(&mut conn, *delivery, &old, fresh, run_at).await?,
         };
+        crash_point("after_next_job");
         if is_done && run_at == RunAt::Now {
             self.ctx.doorbell.ring();
         }

@@ -16,6 +16,7 @@ use sqlx::{PgPool, postgres::PgPoolOptions};
 
 use super::{Context, InstanceName, drain_job};
 use crate::{
+    crash_point::crash_point,
     domain::JobId,
     store::{
         instances,
@@ -146,6 +147,7 @@ async fn run_job(ticket: Ticket, id: TaskId, ctx: Data<Context>, worker: Data<Ar
     };
     let job: JobId = id.to_string().parse()?;
     let drained = AssertUnwindSafe(drain_job(&ctx, &worker, job, &work)).catch_unwind().await;
+    crash_point("after_job");
     let problem: BoxDynError = match drained {
         Ok(Ok(_)) => return Ok(()),
         Ok(Err(error)) => error.into(),

@@ -6,6 +6,7 @@
 mod answers;
 mod cli;
 mod conflicts;
+mod crash;
 mod dedupe;
 mod delivery;
 mod lanes;
