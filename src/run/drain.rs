@@ -42,7 +42,7 @@ const RETRY_WITHOUT_ROUTE: Retry =
 /// # Errors
 /// Those of the database. Nothing is lost by one: what was claimed comes back when its lease runs out, at the latest.
 pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> Result<Drained> {
-    let mut budget = Budget::new(&ctx.config.load());
+    let mut budget = Budget::new(&ctx.config());
     let turns = Turns { ctx, job, work, worker };
     let mut step = turns.first().await?;
     loop {
@@ -90,7 +90,7 @@ fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Set
             return Settlement { state: DeliveryState::Queued, delay: Duration::ZERO, last_error, outcome, took };
         }
     };
-    let retry = retry_of(&ctx.config.load(), &claim.route);
+    let retry = retry_of(&ctx.config(), &claim.route);
     let (state, delay, last_error) = match next_step(&retry, claim.tries, &outcome, rand::random()) {
         NextStep::Succeed => (DeliveryState::Succeeded, Duration::ZERO, None),
         NextStep::RetryAfter(delay) => (DeliveryState::Retrying, delay, Some(outcome.reason.clone())),

@@ -51,7 +51,7 @@ const DESTINATION_WAIT: Duration = Duration::from_secs(30);
 impl Turns<'_> {
     /// The job's first look. A job that apalis had fetched before the process was told to stop begins nothing more.
     pub(super) async fn first(&self) -> Result<Step> {
-        let config = self.ctx.config.load();
+        let config = self.ctx.config();
         let known = destinations(&config);
         let asking = self.asking(&config, &known, !self.ctx.stop.is_finishing());
         let turn = self.ask(&asking).await?;
@@ -60,7 +60,7 @@ impl Turns<'_> {
 
     /// Settles an attempt and takes what is next or, if it may not go on, leaves.
     pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
-        let config = self.ctx.config.load();
+        let config = self.ctx.config();
         let known = destinations(&config);
         let mut asking = self.asking(&config, &known, may_run);
         let turn = self.settle_patiently(lease, end, &mut asking, config.run.lease).await?;
@@ -154,7 +154,7 @@ impl Turns<'_> {
     }
 
     async fn take_back(&self, delivery: DeliveryRef, token: i32) -> Result<()> {
-        let crashes_max = self.ctx.config.load().run.crashes_max;
+        let crashes_max = self.ctx.config().run.crashes_max;
         let mut conn = self.ctx.pool.acquire().await?;
         let state = deliveries::take_back(&mut conn, delivery, token, crashes_max).await?;
         tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
@@ -164,8 +164,8 @@ impl Turns<'_> {
 
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {
         let (old, fresh) = (self.job.to_string(), JobId::new());
-        crash_point("before_next_job");
         let mut conn = self.ctx.pool.acquire().await?;
+        crash_point("before_next_job");
         let is_done = match self.work {
             Work::Lane(lane) => lanes::replace_lane_job(&mut conn, lane, &old, fresh, run_at).await?,
             Work::Delivery(delivery) => deliveries::replace_lone_job(&mut conn, *delivery, &old, fresh, run_at).await?,

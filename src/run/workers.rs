@@ -104,7 +104,7 @@ fn build_worker(
     name: String,
     concurrency: usize,
 ) -> (WorkerContext, BoxFuture<'static, Result<(), WorkerError>>) {
-    let run = ctx.config.load().run.clone();
+    let run = ctx.config().run.clone();
     let settings = apalis_postgres::Config::default()
         .queue(QUEUE)
         .batch_size(concurrency.div_ceil(2).min(BATCH_MAX))

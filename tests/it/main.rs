@@ -5,7 +5,9 @@
 
 mod answers;
 mod cli;
+mod conflicts;
 mod crash;
+mod dedupe;
 mod delivery;
 mod lanes;
 mod migrations;
@@ -13,6 +15,10 @@ mod plans;
 mod pool;
 mod postgres;
 mod receipt_lists;
+mod record_faults;
+mod record_plans;
+mod record_races;
+mod recording;
 mod rescue;
 mod retries;
 mod support;

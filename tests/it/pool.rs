@@ -1,14 +1,16 @@
 //! Promise P1 needs it: what is written outside a transaction is committed when the statement returns.
 
 use futures_util::FutureExt as _;
-use sqlx::{PgPool, Row as _, postgres::PgPoolOptions};
+use sqlx::{Connection as _, PgPool, Row as _, postgres::PgPoolOptions};
 
 use crate::support::bench::Bench;
 
 /// Whether a connection of this pool is inside a transaction after a `begin()` was dropped before its answer came.
 async fn is_spoilt_by_a_dropped_begin(pool: &PgPool) -> bool {
-    // The first poll sends BEGIN; the answer cannot be there yet, or the round does not count.
-    while pool.begin().now_or_never().is_some() {}
+    let mut conn = pool.acquire().await.unwrap();
+    // The first poll sends BEGIN; its answer has to cross to another process and back.
+    assert!(conn.begin().now_or_never().is_none(), "the answer came at once: nothing was dropped half-way");
+    drop(conn);
     let mut conn = pool.acquire().await.unwrap();
     let row =
         sqlx::raw_sql("select transaction_timestamp() = statement_timestamp()").fetch_one(&mut *conn).await.unwrap();

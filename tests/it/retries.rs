@@ -59,6 +59,8 @@ async fn a_rejected_delivery_is_a_dead_letter_at_once() {
     bench.drain().await;
     assert_eq!(bench.state(deliveries[0]).await, DeliveryState::Dead);
     assert_eq!(bench.attempts(deliveries[0]).await, [(1, Some("rejected".into()), Some("never".into()))]);
+    let why = bench.column::<String>(deliveries[0], "last_error").await;
+    assert_eq!(why, "never, which another attempt would not change");
     assert_eq!(bench.state(deliveries[1]).await, DeliveryState::Succeeded);
 }
 

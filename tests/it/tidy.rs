@@ -182,7 +182,7 @@ fn the_pure_steps_do_no_io_and_read_no_clock() {
 }
 
 #[test]
-fn tests_do_not_sleep() {
+fn no_test_sleeps() {
     let word = ["sleep", "("].concat();
     let found: Vec<String> = sources("tests")
         .iter()

@@ -56,10 +56,11 @@ pub async fn find_or_start() -> String {
     let _ = std::fs::remove_file(dir.join("ready"));
     spawn_keeper(dir);
     let started_at = Instant::now();
+    let mut look = tokio::time::interval(LOOK_EVERY);
     while !dir.join("ready").exists() {
         let log = || std::fs::read_to_string(dir.join("keeper.log")).unwrap_or_default();
         assert!(started_at.elapsed() < Duration::from_secs(120), "the keeper did not start a server:\n{}", log());
-        tokio::time::sleep(LOOK_EVERY).await;
+        look.tick().await;
     }
     read_state(dir).expect("a keeper that is ready has written where").1
 }
@@ -130,8 +131,9 @@ async fn wait_until_idle(dir: &Path) -> File {
     let users = open(&dir.join("users"));
     let startup = open(&dir.join("lock"));
     let mut used_at = Instant::now();
+    let mut look = tokio::time::interval(LOOK_EVERY);
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        look.tick().await;
         let is_starting = startup.try_lock().is_err();
         let is_used = users.try_lock().is_err();
         if !is_used {

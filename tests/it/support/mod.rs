@@ -9,6 +9,8 @@ pub mod invariants;
 mod keeper;
 pub mod own_cluster;
 pub mod process;
+pub mod recorders;
 pub mod script;
 pub mod sender;
 pub mod until;
+pub mod wire;
