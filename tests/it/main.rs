@@ -6,6 +6,7 @@
 mod answers;
 mod cli;
 mod delivery;
+mod freshness;
 mod lanes;
 mod migrations;
 mod plans;
@@ -13,6 +14,8 @@ mod postgres;
 mod receipt_lists;
 mod rescue;
 mod retries;
+mod secrets;
 mod support;
 mod tidy;
+mod verification;
 mod workers;

@@ -84,6 +84,16 @@ impl TestApp {
         Self::start_on(cluster::fresh_database().await, config_text, RECEIVER).await
     }
 
+    /// The configuration above with `more` keys in one of its tables, or in a new one.
+    pub fn config_with(table: &str, more: &str) -> String {
+        let lines = format!("{table}\n{more}\n");
+        if CONFIG.contains(table) {
+            CONFIG.replace(&format!("{table}\n"), &lines)
+        } else {
+            format!("{CONFIG}\n{lines}")
+        }
+    }
+
     /// With workers that run by themselves.
     pub async fn start_working(more: &str) -> Self {
         let role = Role { receives: true, works: true };
