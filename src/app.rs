@@ -4,7 +4,6 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use arc_swap::ArcSwap;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use crate::{
@@ -69,15 +68,15 @@ impl App {
     pub async fn start(config: Config, clock: Clock, role: Role) -> anyhow::Result<Self> {
         let config = Arc::new(config);
         let database = Database::open(&config).await?;
-        let blueprint = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
+        let live = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
         let health = Health::default();
         let work_runtime = if role.works { Some(runtime_for_work()?) } else { None };
         let pool = on(work_runtime.as_ref(), database.pool("work", &config.database)).await??;
         tokio::spawn(health::watch(health.clone(), pool.clone()));
         let context = run::Context {
             pool,
-            config: Arc::new(ArcSwap::new(config.clone())),
-            deliverer: Arc::new(LiveDestinations(blueprint.clone())),
+            live: live.clone(),
+            deliverer: Arc::new(LiveDestinations(live.clone())),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
@@ -90,7 +89,7 @@ impl App {
             let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
             let pool = database.pool("record", &settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
-            let intake = Intake { live: blueprint, recorder, budget: budget.clone(), tally: tally.clone(), clock };
+            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
@@ -126,10 +125,10 @@ impl App {
         &self.database
     }
 
-    /// Waits until shutdown begins, or until a server ends by itself.
+    /// Waits until shutdown begins, or until a server or the recorder ends by itself.
     ///
     /// # Errors
-    /// When a server ended by itself.
+    /// When one of them ended by itself: a process that can only answer 503 is better started again.
     pub async fn run_until(&mut self, mut shutdown: shutdown::Shutdown) -> anyhow::Result<()> {
         let intake = async {
             match &mut self.intake {
@@ -137,13 +136,20 @@ impl App {
                 None => std::future::pending().await,
             }
         };
+        let recording = async {
+            match &mut self.recording {
+                Some(recording) => recording.await.map(Ok),
+                None => std::future::pending().await,
+            }
+        };
         let ended = tokio::select! {
             () = shutdown.begun() => return Ok(()),
+            ended = recording => ended,
             ended = intake => ended,
             ended = &mut self.admin.served => ended,
         };
-        ended.context("a server broke down")?.context("a server stopped")?;
-        anyhow::bail!("a server ended by itself")
+        ended.context("a server or the recorder broke down")?.context("a server stopped")?;
+        anyhow::bail!("a server or the recorder ended by itself")
     }
 
     /// Stops in good order: no new requests, those under way answered, their receipts committed, deliveries under way
@@ -158,6 +164,7 @@ impl App {
         }
         // The last handle of the recorder went with the intake; it commits what it has and ends.
         if let Some(recording) = self.recording
+            && !recording.is_finished()
             && recording.await.is_err()
         {
             tracing::error!("the recorder broke down");

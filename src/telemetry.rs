@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::{EnvFilter, filter::Directive, fmt};
 
 /// What is quiet unless it is asked for by name: libraries that log each statement or connection.
-const QUIET: [&str; 3] = ["sqlx=warn", "hyper_util=warn", "apalis_core=warn"];
+const QUIET: [&str; 4] = ["sqlx=warn", "actix_server=warn", "hyper_util=warn", "apalis_core=warn"];
 
 /// Starts logging. `level` is a level (`info`) or a filter (`oncehook=debug,sqlx=info`). A second call does nothing.
 ///

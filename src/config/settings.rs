@@ -91,7 +91,7 @@ pub(super) fn record(top: &Reader<'_>) -> Record {
         batch_rows_max: table.integer("batch_rows_max", 256, 1..=10_000),
         batch_bytes_max: bytes(&table, "batch_bytes_max", 16 * MIB, 64 * KIB, GIB),
         queue_max: table.integer("queue_max", 4_096, 1..=1_000_000),
-        arrivals_kept: table.integer("arrivals_kept", 100, 0..=100_000),
+        arrivals_kept: table.integer("arrivals_kept", 100, 1..=100_000),
     };
     table.finish();
     record

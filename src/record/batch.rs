@@ -9,7 +9,7 @@ use crate::config;
 pub(super) async fn commit_as_they_come(
     mut waiting: mpsc::Receiver<Waiting>,
     settings: config::Record,
-    mut committer: Committer,
+    committer: Committer,
 ) {
     let mut left_over = None;
     loop {

@@ -24,14 +24,24 @@ const TRY_AGAIN_FOR: Duration = Duration::from_millis(1_500);
 /// Between two tries of a batch.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Owns the connection that records.
+/// Records batches on connections of its own.
 pub(super) struct Committer {
     pool: PgPool,
     arrivals_kept: i32,
     doorbell: Doorbell,
 }
 
-type Recorded = Vec<Result<Arrival, RecordError>>;
+/// One request of a batch, and what it came to, which is open until that is committed.
+struct Item<'a> {
+    new: &'a NewReceipt,
+    outcome: Option<Result<Arrival, RecordError>>,
+}
+
+impl Item<'_> {
+    fn is_open(&self) -> bool {
+        self.outcome.is_none()
+    }
+}
 
 impl Committer {
     pub(super) fn new(pool: PgPool, arrivals_kept: i32, doorbell: Doorbell) -> Self {
@@ -39,66 +49,55 @@ impl Committer {
     }
 
     /// Records `batch`; one result for each, in order.
-    pub(super) async fn commit(&mut self, batch: &[NewReceipt]) -> Recorded {
-        let recorded = match self.commit_together(batch).await {
-            Ok(recorded) => recorded,
-            Err(Failure::Statement(error)) if batch.len() > 1 => {
+    pub(super) async fn commit(&self, batch: &[NewReceipt]) -> Vec<Result<Arrival, RecordError>> {
+        let mut items: Vec<_> = batch.iter().map(|new| Item { new, outcome: None }).collect();
+        match self.commit_together(&mut items).await {
+            Ok(()) => {}
+            Err(Failure::Statement(error)) if items.iter().filter(|item| item.is_open()).count() > 1 => {
                 tracing::warn!(%error, receipts = batch.len(), "the database refused a batch; recording one by one");
-                let mut recorded = Vec::with_capacity(batch.len());
-                for one in batch {
-                    recorded.extend(self.commit_alone(one).await);
-                }
-                recorded
+                self.commit_one_by_one(&mut items).await;
             }
-            Err(failure) => self.refuse_all(batch, &failure),
-        };
-        if recorded.iter().any(|result| matches!(result, Ok(Arrival::First { .. }))) {
+            Err(failure) => refuse(&mut items, &failure),
+        }
+        if items.iter().any(|item| matches!(item.outcome, Some(Ok(Arrival::First { .. })))) {
             self.doorbell.ring();
         }
-        recorded
+        items.into_iter().map(|item| item.outcome.unwrap_or(Err(RecordError::Unknown))).collect()
     }
 
-    async fn commit_alone(&self, one: &NewReceipt) -> Recorded {
-        let batch = std::slice::from_ref(one);
-        match self.commit_together(batch).await {
-            Ok(recorded) => recorded,
-            Err(failure) => self.refuse_all(batch, &failure),
+    async fn commit_one_by_one(&self, items: &mut [Item<'_>]) {
+        for place in 0..items.len() {
+            let alone = &mut items[place..=place];
+            match self.commit_together(alone).await {
+                Ok(()) => {}
+                Err(failure @ Failure::Statement(_)) => refuse(alone, &failure),
+                // The database has gone away meanwhile. Waiting for it once for each would hold up the next batches.
+                Err(failure) => return refuse(items, &failure),
+            }
         }
     }
 
-    fn refuse_all(&self, batch: &[NewReceipt], failure: &Failure) -> Recorded {
-        let refusal = match failure {
-            Failure::Away | Failure::Lost(_) => RecordError::Unavailable,
-            Failure::Unknown(_) => RecordError::Unknown,
-            Failure::Statement(_) => RecordError::Refused,
-        };
-        tracing::error!(receipts = batch.len(), first = %batch[0].id, "not recorded: {failure}");
-        batch.iter().map(|_| Err(refusal.clone())).collect()
-    }
-
-    /// One batch in one statement, tried again for a short while when the connection breaks: recording is idempotent, and a
+    /// Commits what is open, and tries again for a short while when the connection breaks: recording is idempotent, and a
     /// receipt that turns out to be stored under its own id is the one we wrote.
-    async fn commit_together(&self, batch: &[NewReceipt]) -> Result<Recorded, Failure> {
+    async fn commit_together(&self, items: &mut [Item<'_>]) -> Result<(), Failure> {
         let until = Instant::now() + TRY_AGAIN_FOR;
         let mut may_be_stored = false;
         loop {
-            let failure = match self.try_once(batch).await {
-                Ok(recorded) => return Ok(recorded),
+            let failure = match self.try_once(items).await {
+                Ok(()) => return Ok(()),
                 Err(Failure::Statement(error)) => return Err(Failure::Statement(error)),
                 Err(failure) => failure,
             };
             may_be_stored |= matches!(failure, Failure::Unknown(_));
             if Instant::now() + TRY_AGAIN_AFTER >= until {
-                return Err(match failure {
-                    Failure::Away if may_be_stored => Failure::Unknown("the database went away".to_owned()),
-                    failure => failure,
-                });
+                // What the last try met with says nothing about what an earlier one has stored.
+                return Err(if may_be_stored { Failure::Unknown(failure.to_string()) } else { failure });
             }
             tokio::time::sleep(TRY_AGAIN_AFTER).await;
         }
     }
 
-    async fn try_once(&self, batch: &[NewReceipt]) -> Result<Recorded, Failure> {
+    async fn try_once(&self, items: &mut [Item<'_>]) -> Result<(), Failure> {
         let mut conn = match self.pool.acquire().await {
             Ok(conn) => conn,
             Err(error) => {
@@ -107,10 +106,10 @@ impl Committer {
             }
         };
         crash_point("before_record");
-        match self.record(&mut conn, batch).await {
-            Ok(recorded) => {
+        match self.record(&mut conn, items).await {
+            Ok(()) => {
                 crash_point("after_record");
-                Ok(recorded)
+                Ok(())
             }
             Err(error) => {
                 let failure = Failure::from(error);
@@ -122,58 +121,66 @@ impl Committer {
         }
     }
 
-    async fn record(&self, conn: &mut PgConnection, batch: &[NewReceipt]) -> crate::store::Result<Recorded> {
-        let stored = record_new(conn, batch).await?;
-        let mut recorded: Recorded = batch
-            .iter()
-            .map(|new| {
-                if stored.contains(&new.id) {
-                    Ok(Arrival::First { receipt: new.id })
-                } else {
-                    Err(RecordError::Unknown)
-                }
-            })
-            .collect();
-        if stored.len() < batch.len() {
-            self.record_rest(conn, batch, &mut recorded).await?;
+    /// Two transactions: what is new, then the rest. The new ones are committed whatever becomes of the rest.
+    async fn record(&self, conn: &mut PgConnection, items: &mut [Item<'_>]) -> crate::store::Result<()> {
+        let mut open: Vec<_> = items.iter_mut().filter(|item| item.is_open()).collect();
+        let stored = record_new(conn, &open.iter().map(|item| item.new).collect::<Vec<_>>()).await?;
+        open.retain_mut(|item| {
+            let receipt = item.new.id;
+            item.outcome = stored.contains(&receipt).then_some(Ok(Arrival::First { receipt }));
+            item.is_open()
+        });
+        if open.is_empty() {
+            return Ok(());
         }
-        Ok(recorded)
+        self.record_rest(conn, &mut open).await
     }
 
-    /// Fills in what became of the requests that made no receipt.
-    async fn record_rest(
-        &self,
-        conn: &mut PgConnection,
-        batch: &[NewReceipt],
-        recorded: &mut Recorded,
-    ) -> crate::store::Result<()> {
-        let places: Vec<usize> = (0..batch.len()).filter(|place| recorded[*place].is_err()).collect();
-        let rest: Vec<&NewReceipt> = places.iter().map(|place| &batch[*place]).collect();
+    /// The requests that made no receipt: duplicates, conflicts, and what an earlier try has stored.
+    async fn record_rest(&self, conn: &mut PgConnection, open: &mut [&mut Item<'_>]) -> crate::store::Result<()> {
+        let rest: Vec<&NewReceipt> = open.iter().map(|item| item.new).collect();
         let (ours, seen): (Vec<_>, Vec<_>) = classify_seen_before(conn, &rest)
             .await?
             .into_iter()
             .partition(|classified| classified.receipt == rest[classified.place].id);
         for classified in ours {
-            // An earlier try of this batch was committed though its connection broke.
-            recorded[places[classified.place]] = Ok(Arrival::First { receipt: classified.receipt });
+            open[classified.place].outcome = Some(Ok(Arrival::First { receipt: classified.receipt }));
         }
-        let with_request: Vec<_> = seen.iter().map(|classified| (classified, rest[classified.place])).collect();
-        record_seen_before(conn, &with_request, self.arrivals_kept).await?;
+        if seen.is_empty() {
+            return Ok(());
+        }
         let receipts: HashSet<_> = seen.iter().map(|classified| classified.receipt).collect();
         let states = delivery_states(conn, &receipts.into_iter().collect::<Vec<_>>()).await?;
+        // The write is the last: what fails before it can be tried again without counting a request twice.
+        let with_request: Vec<_> = seen.iter().map(|classified| (classified, rest[classified.place])).collect();
+        record_seen_before(conn, &with_request, self.arrivals_kept).await?;
         for classified in &seen {
             let seen_before = SeenBefore {
                 receipt: classified.receipt,
                 first_received_at: classified.first_received_at,
                 deliveries: states.get(&classified.receipt).cloned().unwrap_or_default(),
             };
-            recorded[places[classified.place]] = Ok(match classified.kind {
+            open[classified.place].outcome = Some(Ok(match classified.kind {
                 ArrivalKind::Conflict => Arrival::Conflict(seen_before),
                 ArrivalKind::Duplicate | ArrivalKind::First => Arrival::Duplicate(seen_before),
-            });
+            }));
         }
         Ok(())
     }
+}
+
+/// Closes what is open.
+fn refuse(items: &mut [Item<'_>], failure: &Failure) {
+    let refusal = match failure {
+        Failure::Away | Failure::Lost(_) => RecordError::Unavailable,
+        Failure::Unknown(_) => RecordError::Unknown,
+        Failure::Statement(_) => RecordError::Refused,
+    };
+    let open: Vec<_> = items.iter_mut().filter(|item| item.is_open()).collect();
+    if let Some(first) = open.first() {
+        tracing::error!(receipts = open.len(), first = %first.new.id, "not recorded: {failure}");
+    }
+    open.into_iter().for_each(|item| item.outcome = Some(Err(refusal.clone())));
 }
 
 /// Why a batch was not recorded.

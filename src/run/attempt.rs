@@ -53,7 +53,7 @@ fn unknown(reason: String) -> Outcome {
 }
 
 fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
-    let config = ctx.config.load();
+    let config = ctx.config();
     match config.destinations.get(&claim.destination).map(|destination| &destination.kind) {
         Some(DestinationKind::Http(http)) => http.timeout + TIME_LIMIT_MARGIN,
         Some(DestinationKind::Log) | None => TIME_LIMIT_MARGIN,
@@ -63,7 +63,7 @@ fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
 /// Renews the lease until the attempt is over. A lease that is lost stays lost; the effect is on its way and goes on,
 /// and its token keeps it from being settled over somebody else's.
 async fn keep_lease(ctx: &Context, lease: &Lease) {
-    let run = ctx.config.load().run.clone();
+    let run = ctx.config().run.clone();
     let mut beat = interval_at(tokio::time::Instant::now() + run.heartbeat, run.heartbeat);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

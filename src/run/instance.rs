@@ -46,7 +46,8 @@ impl fmt::Display for InstanceName {
     }
 }
 
-/// This process's life, shown to its successors by a locked file. Dropping it ends the lock and deletes the file.
+/// This process's life, shown to its successors by a locked file. Dropping it ends the lock and leaves the file, as a crash
+/// does: the next start then sets free what it held.
 #[derive(Debug)]
 pub struct Instance {
     name: InstanceName,
@@ -91,17 +92,15 @@ impl Instance {
         &self.name
     }
 
+    /// Ends this process's life in good order: nothing is left to set free.
+    pub fn end(self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
     /// Its locked file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        // Only a process that set everything free gets here; after a crash the file stays and tells of it.
-        let _ = fs::remove_file(&self.path);
     }
 }
 

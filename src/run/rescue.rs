@@ -24,7 +24,7 @@ const PRUNE_EVERY: u32 = 12;
 
 /// Rescues until the process stops.
 pub(super) async fn keep_rescuing(ctx: Context) {
-    let mut tick = interval(ctx.config.load().run.rescue);
+    let mut tick = interval(ctx.config().run.rescue);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for count in 0_u32.. {
         tokio::select! {

@@ -10,13 +10,14 @@ use uuid::Uuid;
 use crate::domain::{NewReceipt, ReceiptId};
 
 /// Writes the receipts of `batch` whose event is new, and tells which those are. What is left out was seen before, or
-/// stands twice in the batch.
+/// stands in the batch a second time: that one is not even sent, so that it opens no lane.
 ///
 /// Locks, in this order: the lanes concerned, sorted (no write if the lane is open); then the receipts' identities, sorted.
 /// Every recorder takes them in this order, so recorders cannot deadlock, and a lane's sequence is its commit order.
-pub async fn record_new(conn: &mut PgConnection, batch: &[NewReceipt]) -> crate::store::Result<HashSet<ReceiptId>> {
-    let receipts = ReceiptColumns::of(batch);
-    let planned = PlannedColumns::of(batch);
+pub async fn record_new(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate::store::Result<HashSet<ReceiptId>> {
+    let batch = first_of_each_event(batch);
+    let receipts = ReceiptColumns::of(&batch);
+    let planned = PlannedColumns::of(&batch);
     let recorded = sqlx::query_file_scalar!(
         "src/store/record_new.sql",
         &receipts.id,
@@ -50,6 +51,11 @@ pub async fn record_new(conn: &mut PgConnection, batch: &[NewReceipt]) -> crate:
     Ok(recorded.into_iter().map(ReceiptId::from).collect())
 }
 
+fn first_of_each_event<'a>(batch: &[&'a NewReceipt]) -> Vec<&'a NewReceipt> {
+    let mut events = HashSet::with_capacity(batch.len());
+    batch.iter().copied().filter(|new| events.insert((&new.source, &new.delivery_id, &new.hook_scope))).collect()
+}
+
 /// Separates flags on their way into SQL; [`Flag`](crate::domain::Flag) holds no control characters.
 const FLAG_SEPARATOR: &str = "\u{1f}";
 
@@ -77,7 +83,7 @@ struct ReceiptColumns<'a> {
 }
 
 impl<'a> ReceiptColumns<'a> {
-    fn of(batch: &'a [NewReceipt]) -> Self {
+    fn of(batch: &[&'a NewReceipt]) -> Self {
         let mut columns = Self::default();
         for new in batch {
             columns.id.push(new.id.uuid());
@@ -116,7 +122,7 @@ struct PlannedColumns<'a> {
 }
 
 impl<'a> PlannedColumns<'a> {
-    fn of(batch: &'a [NewReceipt]) -> Self {
+    fn of(batch: &[&'a NewReceipt]) -> Self {
         let mut columns = Self::default();
         for new in batch {
             for planned in &new.deliveries {

@@ -1,5 +1,6 @@
 with incoming as (
-    select *, row_number() over (partition by receipt_id order by place) as nth
+    select *, row_number() over (partition by receipt_id order by place) as nth,
+           count(*) over (partition by receipt_id) as total
     from unnest($1::uuid[], $2::bool[], $3::timestamptz[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::text[],
                 $9::text[], $10::bytea[], $11::bytea[]) with ordinality
          as i (receipt_id, is_conflict, arrived_at, hook_id, body_digest, normalised_digest, secret_fingerprint,
@@ -20,21 +21,25 @@ kept as (
     order by receipt_id, normalised_digest, place
     on conflict on constraint conflicts_once do nothing
 ),
+-- The row that reaches the limit counts those of this batch that have no place any more.
 noted as (
-    insert into oncehook.arrivals (receipt_id, kind, arrived_at, hook_id, body_digest, secret_fingerprint, remote_address)
+    insert into oncehook.arrivals (receipt_id, kind, arrived_at, hook_id, body_digest, secret_fingerprint, remote_address,
+                                   repeats)
     select i.receipt_id, case when i.is_conflict then 'conflict' else 'duplicate' end, i.arrived_at, i.hook_id,
-           i.body_digest, i.secret_fingerprint, i.remote_address
+           i.body_digest, i.secret_fingerprint, i.remote_address,
+           case when coalesce(n.arrivals, 0) + i.nth = $12 then i.total - i.nth else 0 end
     from incoming i
     left join noted_before n on n.receipt_id = i.receipt_id
     where coalesce(n.arrivals, 0) + i.nth <= $12
     order by i.place
 ),
--- The last row's lock is taken in the order of the ids, so that two recorders cannot deadlock.
+-- Where the limit was reached before, the last row counts. Its lock is taken in the order of the ids, so that two recorders
+-- cannot deadlock.
 full_receipts as (
-    select a.id, (select count(*) from incoming i where i.receipt_id = n.receipt_id and n.arrivals + i.nth > $12) as more
+    select a.id, (select count(*) from incoming i where i.receipt_id = n.receipt_id) as more
     from noted_before n
     join oncehook.arrivals a on a.id = n.last_id
-    where n.arrivals + (select max(nth) from incoming i where i.receipt_id = n.receipt_id) > $12
+    where n.arrivals >= $12
     order by a.id
     for update of a
 )

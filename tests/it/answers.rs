@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use crate::support::{app::TestApp, sender::Letter, wire::Wire};
+use crate::support::{app::TestApp, connection::Connection, sender::Letter};
 
 #[tokio::test]
 async fn a_stored_event_is_answered_with_its_receipt() {
@@ -121,7 +121,7 @@ async fn a_path_is_a_source_or_a_404_and_never_a_redirect() {
         assert_eq!(reply.status, 404, "{source}: {}", reply.text);
         assert!(reply.text_of("detail").contains("/hooks/"), "it says where webhooks go: {}", reply.text);
     }
-    let mut wire = Wire::to(app.sender().address()).await;
+    let mut wire = Connection::to(app.sender().address()).await;
     wire.send("POST //hooks/github HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n").await;
     assert_eq!(wire.answer().await.unwrap().presentable().status, 404);
     for source in ["github", "github?x=1", "%67ithub"] {
@@ -135,7 +135,7 @@ async fn a_path_is_a_source_or_a_404_and_never_a_redirect() {
 async fn other_methods_are_told_that_this_is_a_source_for_posts() {
     let app = TestApp::start().await;
     for method in ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "PROPFIND"] {
-        let mut wire = Wire::to(app.sender().address()).await;
+        let mut wire = Connection::to(app.sender().address()).await;
         wire.send(format!("{method} /hooks/github HTTP/1.1\r\nhost: x\r\n\r\n")).await;
         let reply = wire.answer_to(method).await.unwrap();
         assert_eq!(reply.status, 405, "{method}");

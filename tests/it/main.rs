@@ -5,13 +5,23 @@
 
 mod answers;
 mod cli;
+mod conflicts;
+mod connections;
+mod dedupe;
 mod delivery;
 mod freshness;
+mod hostile_bodies;
 mod lanes;
+mod limits;
 mod migrations;
 mod plans;
+mod pool;
 mod postgres;
 mod receipt_lists;
+mod record_faults;
+mod record_plans;
+mod record_races;
+mod recording;
 mod rescue;
 mod retries;
 mod secrets;

@@ -119,7 +119,7 @@ async fn what_a_sender_writes_into_headers_cannot_write_into_a_terminal() {
         assert_eq!(letter.signed_over("x").send().await.status, 401);
     }
     // Control characters in a header are no HTTP, and come no further.
-    let mut wire = crate::support::wire::Wire::to(app.sender().address()).await;
+    let mut wire = crate::support::connection::Connection::to(app.sender().address()).await;
     wire.send(app.sender().push("main").wire_head("x-bad: push\x1b[2J\r\ncontent-length: 0")).await;
     assert_eq!(wire.answer().await.unwrap().status, 400);
     app.run_until_idle().await;

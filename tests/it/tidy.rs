@@ -121,7 +121,11 @@ fn sql_is_only_under_store() {
 
 #[test]
 fn actix_is_only_in_intake_and_admin() {
-    assert_only_in(&["actix"], &["src/intake/", "src/admin/"], "actix belongs into intake/ and admin/");
+    assert_only_in(
+        &["actix_web", "use actix", "actix::"],
+        &["src/intake/", "src/admin/"],
+        "actix belongs into intake/ and admin/",
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::support::{
     app::{GITHUB_SECRET, TestApp},
+    connection::Connection,
     sender::Letter,
-    wire::Wire,
 };
 use oncehook::domain::Digest;
 
@@ -188,7 +188,7 @@ async fn an_empty_body_is_a_body_however_it_is_framed() {
     let empty = || app.sender().github("push", "");
     for signed in [signed_as(empty(), V1_SIGNATURE), empty()] {
         for wire_form in [signed.wire(), signed.clone().id("chunked").wire_in_chunks(1)] {
-            let mut wire = Wire::to(app.sender().address()).await;
+            let mut wire = Connection::to(app.sender().address()).await;
             wire.send(wire_form).await;
             let reply = wire.answer().await.unwrap().presentable();
             assert_eq!(reply.status, 200, "{}", reply.text);
@@ -214,7 +214,7 @@ async fn header_names_may_be_spelt_in_any_case() {
                 None => format!("{line}\r\n"),
             })
             .collect();
-        let mut wire = Wire::to(app.sender().address()).await;
+        let mut wire = Connection::to(app.sender().address()).await;
         wire.send(head).await;
         assert_eq!(wire.answer().await.unwrap().status, 200);
     }

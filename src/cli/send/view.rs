@@ -94,8 +94,8 @@ mod tests {
           "took_ms": 4,
           "status": 200,
           "answer": {
-            "receipt": "rcp_01ke6vafet00000000000000r1",
-            "status": "accepted"
+            "status": "accepted",
+            "receipt": "rcp_01ke6vafet00000000000000r1"
           }
         }
         "#);

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::{
     cluster::{self, TestDatabase},
     sender::Sender,
+    wire::Wire,
 };
 
 /// The secret of the source `github` in tests.
@@ -63,6 +64,7 @@ pub struct TestApp {
     app: Option<App>,
     clock: Clock,
     database: TestDatabase,
+    database_url: String,
     config_text: String,
     folder: TempDir,
     may_leave_work: bool,
@@ -100,19 +102,42 @@ impl TestApp {
         Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), role).await
     }
 
+    /// With the configuration above and `lines` under `[intake]`.
+    pub async fn start_with_intake(lines: &str) -> Self {
+        Self::start_from(&CONFIG.replace("[intake]", &format!("[intake]\n{lines}"))).await
+    }
+
+    /// With the configuration above, on a database that the test has changed.
+    pub async fn start_in(database: TestDatabase, more: &str) -> Self {
+        Self::start_on(database, &format!("{CONFIG}\n{more}"), RECEIVER).await
+    }
+
+    /// With the configuration above, and a way to the database that can be cut.
+    pub async fn start_behind_wire(more: &str) -> (Self, Wire) {
+        let database = cluster::fresh_database().await;
+        let wire = Wire::to(&database).await;
+        let url = wire.url();
+        (Self::start_by(database, url, &format!("{CONFIG}\n{more}"), RECEIVER).await, wire)
+    }
+
     async fn start_on(database: TestDatabase, config_text: &str, role: Role) -> Self {
+        let url = database.url().to_owned();
+        Self::start_by(database, url, config_text, role).await
+    }
+
+    async fn start_by(database: TestDatabase, database_url: String, config_text: &str, role: Role) -> Self {
         let mut conn = database.connect().await;
         make_clock_movable(&mut conn).await;
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::system();
-        let app = start_app(&database, config_text, &folder, &clock, role).await;
+        let app = start_app(&database_url, config_text, &folder, &clock, role).await;
         let config_text = config_text.to_owned();
-        Self { app: Some(app), clock, database, config_text, folder, may_leave_work: false }
+        Self { app: Some(app), clock, database, database_url, config_text, folder, may_leave_work: false }
     }
 
     /// A second process on the same database, as far as one process can be two.
     pub async fn another(&self) -> App {
-        start_app(&self.database, &self.config_text, &self.folder, &self.clock, RECEIVER).await
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, RECEIVER).await
     }
 
     /// The appliance.
@@ -211,13 +236,13 @@ impl Drop for TestApp {
     }
 }
 
-async fn start_app(database: &TestDatabase, config_text: &str, folder: &TempDir, clock: &Clock, role: Role) -> App {
+async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, clock: &Clock, role: Role) -> App {
     let file = folder.path().join("oncehook.toml");
     let data_dir = folder.path().join("data");
     let text = config_text.replace("{folder}", folder.path().to_str().unwrap());
     std::fs::write(&file, format!("data_dir = {:?}\n{text}", data_dir.to_str().unwrap())).unwrap();
     let environment: Environment = [
-        ("DATABASE_URL", database.url()),
+        ("DATABASE_URL", database_url),
         ("GITHUB_SECRET", GITHUB_SECRET),
         ("STRIPE_SECRET", STRIPE_SECRET),
         ("STANDARD_SECRET", STANDARD_SECRET),

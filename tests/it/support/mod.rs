@@ -3,6 +3,7 @@
 pub mod app;
 pub mod bench;
 pub mod cluster;
+pub mod connection;
 pub mod database;
 pub mod destination;
 pub mod evidence;
@@ -10,6 +11,7 @@ pub mod invariants;
 mod keeper;
 pub mod log;
 pub mod own_cluster;
+pub mod recorders;
 pub mod script;
 pub mod sender;
 pub mod wire;
