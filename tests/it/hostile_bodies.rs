@@ -1,5 +1,6 @@
 //! Signed bodies that no provider ought to send and some do: each is kept to the byte, none stops anything.
 
+use futures_util::{StreamExt as _, stream};
 use oncehook::fixture::Fixture;
 use serde_json::{Value, json};
 
@@ -34,8 +35,8 @@ async fn a_body_that_is_no_postgresql_text_is_stored_and_run() {
         let flagged = flags.iter().any(|flag| flag.starts_with("unparseable"));
         assert_eq!(flagged, is_flagged, "{} {flags:?}", String::from_utf8_lossy(body));
     }
-    assert_eq!(app.run_until_idle().await, app.count("select count(*) from oncehook.deliveries").await as usize);
-    assert_eq!(app.count("select count(*) from oncehook.deliveries where state <> 'succeeded'").await, 0);
+    app.run_until_idle().await;
+    assert_eq!(app.states().await, [("succeeded".to_owned(), 7)]);
 }
 
 /// B035: the signature is looked at first, so that nobody unknown reaches a parser.
@@ -59,31 +60,42 @@ async fn a_signature_counts_before_the_json_and_the_json_never_counts() {
 #[tokio::test]
 async fn a_payload_of_an_unexpected_shape_is_stored_all_the_same() {
     let mut app = TestApp::start().await;
+    let letters = mutants(&app);
+    assert!(letters.len() > 500, "only {} mutants", letters.len());
+    // Many at once share their commits.
+    let sent = stream::iter(&letters).map(|letter| async move { (letter, letter.send().await) }).buffer_unordered(64);
+    sent.for_each(async |(letter, reply)| {
+        // Stripe has its id in the body: without one, other bodies under the same stand-in are conflicts.
+        let is_kept = ["accepted", "duplicate", "conflict"].contains(&reply.text_of("status").as_str());
+        assert!(is_kept, "{}: {}", reply.text, String::from_utf8_lossy(&letter.wire()));
+    })
+    .await;
+    let github = letters.iter().filter(|letter| letter.path() == "github").count();
+    assert_eq!(app.counted("github", "accepted").await, github as u64, "GitHub has the id in a header");
+    app.may_leave_work();
+}
+
+/// Each fixture with each of its nodes replaced once.
+fn mutants(app: &TestApp) -> Vec<Letter> {
     let strange = [json!(null), json!({}), json!([]), json!(""), json!(0), json!(true), json!(HUGE)];
-    let (mut sent, mut turn) = (0, 0);
+    let mut strange = strange.iter().cycle();
+    let mut letters = Vec::new();
     for name in Fixture::names() {
         let fixture = Fixture::built_in(&name.provider, &name.name).unwrap();
         let original: Value = serde_json::from_slice(&fixture.body).unwrap();
         for pointer in pointers(&original) {
             let mut changed = original.clone();
-            *changed.pointer_mut(&pointer).unwrap() = strange[turn % strange.len()].clone();
-            turn += 1;
+            *changed.pointer_mut(&pointer).unwrap() = strange.next().unwrap().clone();
             let body = changed.to_string().replace(&format!("{HUGE:?}"), "1e999");
             let event = fixture.headers.only_text("x-github-event").unwrap_or_default();
-            let letter = match name.provider.as_str() {
+            letters.push(match name.provider.as_str() {
                 "github" => app.sender().github(event, body),
                 "stripe" => app.sender().stripe(&Value::Null).body(body),
                 _ => app.sender().standard(body),
-            };
-            let reply = letter.send().await;
-            // Stripe has its id in the body: without one, other bodies under the same stand-in are conflicts.
-            let is_kept = ["accepted", "duplicate", "conflict"].contains(&reply.text_of("status").as_str());
-            assert!(reply.status < 500 && is_kept, "{name:?} {pointer}: {} {}", reply.status, reply.text);
-            sent += 1;
+            });
         }
     }
-    assert!(sent > 500, "only {sent} mutants");
-    app.may_leave_work();
+    letters
 }
 
 /// Stands for a number that no float holds.
@@ -158,6 +170,6 @@ async fn ids_types_and_keys_of_any_length_never_break_an_index() {
     }
     let keys =
         "select count(distinct ordering_key) from oncehook.receipts where source = 'github' and body_bytes > 500";
-    assert_eq!(app.count(keys).await, 8, "keys that differ in their last character stay apart");
+    assert_eq!(app.count(keys).await, 2 * 5, "keys that differ in their last character stay apart");
     app.run_until_idle().await;
 }

@@ -40,10 +40,7 @@ impl TestApp {
 
     /// The text at `/metrics`.
     pub async fn metrics(&self) -> String {
-        #[expect(clippy::disallowed_methods, reason = "this is the operator's client, not ours")]
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let url = format!("http://{}/metrics", self.app().admin_address());
-        client.get(url).send().await.unwrap().text().await.unwrap()
+        self.sender().get(&format!("http://{}/metrics", self.app().admin_address())).await.text
     }
 
     /// One number of `/metrics`, named with its labels.

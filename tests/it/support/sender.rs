@@ -41,6 +41,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    async fn of(response: reqwest::Response) -> Result<Self, reqwest::Error> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Ok(Self { status, headers, text: response.text().await? })
+    }
+
     /// The answer as JSON, `null` where it is none.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
@@ -62,6 +67,11 @@ impl Sender {
     /// Where it posts to.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Looks at a page.
+    pub async fn get(&self, url: &str) -> Reply {
+        Reply::of(self.client.get(url).send().await.unwrap()).await.unwrap()
     }
 
     /// An event of GitHub with a fresh delivery id.
@@ -223,11 +233,6 @@ impl Letter {
         for (name, value) in self.lines() {
             request = request.header(name, value);
         }
-        let response = request.send().await?;
-        Ok(Reply {
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            text: response.text().await?,
-        })
+        Reply::of(request.send().await?).await
     }
 }
