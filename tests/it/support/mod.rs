@@ -3,10 +3,13 @@
 pub mod app;
 pub mod bench;
 pub mod cluster;
+pub mod connection;
 pub mod database;
 pub mod destination;
+pub mod evidence;
 pub mod invariants;
 mod keeper;
+pub mod log;
 pub mod own_cluster;
 pub mod process;
 pub mod recorders;
