@@ -31,7 +31,7 @@ use crate::support::{
 const AT_ONCE: usize = 50;
 
 /// Two nodes with one route to a service.
-async fn two_nodes(service: &TestDestination) -> (TestApp, App) {
+async fn two_nodes(service: &TestDestination, order: &str) -> (TestApp, App) {
     let config = format!(
         r#"
         [intake]
@@ -49,6 +49,7 @@ async fn two_nodes(service: &TestDestination) -> (TestApp, App) {
         source = "github"
         events = ["*"]
         destination = "service"
+        order = "{order}"
         "#,
         service.url()
     );
@@ -69,9 +70,18 @@ async fn send_at_once(letters: impl Iterator<Item = Letter>) -> HashMap<String, 
 
 #[tokio::test]
 async fn fifty_duplicates_at_once_on_two_nodes_are_one_receipt_one_delivery_and_one_effect() {
-    const ROUNDS: usize = 200;
+    send_duplicates_at_once("arrival").await;
+}
+
+#[tokio::test]
+async fn fifty_duplicates_at_once_are_one_effect_without_lanes_too() {
+    send_duplicates_at_once("none").await;
+}
+
+async fn send_duplicates_at_once(order: &str) {
+    const ROUNDS: usize = 100;
     let service = TestDestination::start([]).await;
-    let (app, other) = two_nodes(&service).await;
+    let (app, other) = two_nodes(&service, order).await;
     let senders = [app.sender(), Sender::to(other.intake_address().unwrap(), app.clock().clone())];
     for round in 0..ROUNDS {
         let letter = |n: usize| senders[n % 2].push("main").id(&format!("guid-{round}"));
@@ -79,9 +89,9 @@ async fn fifty_duplicates_at_once_on_two_nodes_are_one_receipt_one_delivery_and_
         let expected = [("accepted".to_owned(), 1), ("duplicate".to_owned(), AT_ONCE - 1)];
         assert_eq!(counts, HashMap::from(expected), "round {round}");
     }
-    assert_eq!(app.count("select count(*) from oncehook.receipts").await, 200);
-    assert_eq!(app.count("select count(*) from oncehook.deliveries").await, 200);
-    assert_eq!(app.count("select (count(*) + sum(repeats))::bigint from oncehook.arrivals").await, 200 * 49);
+    assert_eq!(app.count("select count(*) from oncehook.receipts").await, 100);
+    assert_eq!(app.count("select count(*) from oncehook.deliveries").await, 100);
+    assert_eq!(app.count("select (count(*) + sum(repeats))::bigint from oncehook.arrivals").await, 100 * 49);
     assert_eq!(app.count("select count(*) from oncehook.conflicts").await, 0);
     assert_lane_invariants(&mut app.database().await).await;
     app.run_until_idle().await;
@@ -94,7 +104,7 @@ async fn fifty_duplicates_at_once_on_two_nodes_are_one_receipt_one_delivery_and_
 async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_kept_and_not_run() {
     const ROUNDS: usize = 40;
     let service = TestDestination::start([]).await;
-    let (app, other) = two_nodes(&service).await;
+    let (app, other) = two_nodes(&service, "arrival").await;
     let senders = [app.sender(), Sender::to(other.intake_address().unwrap(), app.clock().clone())];
     for round in 0..ROUNDS {
         // Of another repository each, so that a loser's delivery would be in a lane of its own.
@@ -125,10 +135,16 @@ async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_
 #[tokio::test]
 async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
     let service = TestDestination::start([]).await;
-    let (app, other) = two_nodes(&service).await;
+    let (app, other) = two_nodes(&service, "arrival").await;
     let addresses = [app.app().intake_address().unwrap(), other.intake_address().unwrap()];
     let (clock, ticks, is_over) = (app.clock().clone(), Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let mut watcher = app.database().await;
+    // Between the number and the commit: without the lane's lock, long enough for another to overtake.
+    let linger = "create function linger() returns trigger language plpgsql as
+            $$ begin perform count(*) from generate_series(1, (random() * 40000)::int); return null; end $$;
+        create constraint trigger linger after insert on oncehook.deliveries deferrable initially deferred
+            for each row execute function linger()";
+    sqlx::raw_sql(linger).execute(&mut watcher).await.unwrap();
     let watched = {
         let is_over = is_over.clone();
         async move {
