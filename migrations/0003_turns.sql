@@ -6,12 +6,13 @@
 -- Locks the delivery's row and the attempt's.
 create function oncehook.settle_delivery(
     its_delivery uuid, its_token integer, its_worker text, new_state text, delay_seconds double precision,
-    its_outcome text, its_reason text, its_status integer, its_answer bytea, answer_was_cut boolean, took_ms integer
+    its_outcome text, its_reason text, its_error text, its_status integer, its_answer bytea, answer_was_cut boolean,
+    took_ms integer
 ) returns boolean language plpgsql volatile as $$
 begin
     update oncehook.deliveries set
         state = new_state, leased_by = null, lease_expires_at = null,
-        last_error = case when new_state <> 'succeeded' then its_reason end,
+        last_error = its_error,
         due_at = case when new_state = 'retrying' then oncehook.now() + make_interval(secs => delay_seconds) else due_at end,
         -- Work that a shutdown interrupted gets its try back.
         tries = case when new_state = 'queued' then tries - 1 else tries end,

@@ -1,10 +1,14 @@
 //! The composition root: takes a configuration, puts the appliance together, and takes it apart in good order. Nothing in
 //! here decides what happens to an event.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::Context as _;
-use arc_swap::ArcSwap;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use crate::{
@@ -69,15 +73,15 @@ impl App {
     pub async fn start(config: Config, clock: Clock, role: Role) -> anyhow::Result<Self> {
         let config = Arc::new(config);
         let database = Database::open(&config).await?;
-        let blueprint = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
+        let live = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
         let health = Health::default();
         let work_runtime = if role.works { Some(runtime_for_work()?) } else { None };
         let pool = on(work_runtime.as_ref(), database.pool("work", &config.database)).await??;
         tokio::spawn(health::watch(health.clone(), pool.clone()));
         let context = run::Context {
             pool,
-            config: Arc::new(ArcSwap::new(config.clone())),
-            deliverer: Arc::new(LiveDestinations(blueprint.clone())),
+            live: live.clone(),
+            deliverer: Arc::new(LiveDestinations(live.clone())),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
@@ -90,7 +94,7 @@ impl App {
             let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
             let pool = database.pool("record", &settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
-            let intake = Intake { live: blueprint, recorder, budget: Budget::new(), tally: tally.clone(), clock };
+            let intake = Intake { live, recorder, budget: Budget::new(), tally: tally.clone(), clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
@@ -153,13 +157,16 @@ impl App {
         anyhow::bail!("a server or the recorder ended by itself")
     }
 
-    /// Stops in good order: no new requests, those under way answered, their receipts committed, deliveries under way
-    /// finished within `shutdown.grace` or put back, then the database.
+    /// Stops in good order: no new requests and no new deliveries; requests under way answered, their receipts committed,
+    /// deliveries under way finished within `shutdown.grace` or put back; then the database. The grace is one for all: whoever
+    /// sent the signal kills when it is over.
     ///
     /// # Errors
     /// When the embedded database does not stop.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.health.stopping();
+        let until = Instant::now() + self.config.shutdown.grace;
+        self.context.stop.finish();
         if let Some(port) = self.intake {
             port.close("intake").await;
         }
@@ -171,7 +178,7 @@ impl App {
             tracing::error!("the recorder broke down");
         }
         if let Some(work) = self.work {
-            work.stop(self.config.shutdown.grace).await;
+            work.stop(until.saturating_duration_since(Instant::now())).await;
         }
         self.admin.close("admin").await;
         self.context.pool.close().await;

@@ -11,10 +11,10 @@ use crate::{
     route::{RouteError, Routes},
 };
 
-/// Why a configuration cannot be made ready although each of its values is good.
+/// Why a configuration cannot be made ready.
 #[derive(Debug, thiserror::Error)]
 pub enum BlueprintError {
-    /// Patterns or filters of routes.
+    /// Patterns or filters of routes. Never for a configuration that was loaded, which has asked the same code before.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Routes(Vec<RouteError>),
     /// A destination.
@@ -33,7 +33,8 @@ pub struct Blueprint {
     pub destinations: Destinations,
 }
 
-/// The blueprint of this moment, for all threads.
+/// The blueprint of this moment, for all threads: the one value that a reload swaps. Whoever keeps what `load_full` gave
+/// sees one configuration to its end.
 pub type Live = Arc<ArcSwap<Blueprint>>;
 
 impl Blueprint {

@@ -1,9 +1,39 @@
-//! Named steps at which the crash tests end the process. They exist only with the feature `failpoints`.
+//! Named steps at which the crash tests (tests/it/crash) kill the process. Each does nothing, and none can be switched on,
+//! unless the program is built with the feature `failpoints`.
+//!
+//! | point | what is true when the process dies there |
+//! |---|---|
+//! | `before_record` | a batch is taken from the queue, and nothing of it is stored |
+//! | `after_record` | the batch is committed, and none of its senders has an answer |
+//! | `before_answer` | one receipt is committed and known to its handler, and its sender has no answer |
+//! | `claimed` | a delivery runs under a lease, its attempt is open |
+//! | `before_effect` | the same, in the moment before its destination hears of it |
+//! | `after_effect` | the destination has taken it, and the outcome is only in memory |
+//! | `before_settle` | the same, with what becomes of the delivery decided |
+//! | `after_settle` | the outcome is committed, together with the claim of the lane's next delivery or the lane's end |
+//! | `before_next_job` | a job has to wait or has spent its budget, and nothing has taken its place |
+//! | `after_next_job` | a fresh job has taken its place, and apalis still knows the old one |
+//! | `after_job` | a job is through, and apalis has not been told |
+//! | `before_rescue` | lanes got fresh jobs in a transaction that is not committed |
+//! | `before_burial` | what a dead process held is set free in a transaction that is not committed |
 
-/// Ends the process here, without any clean-up, when the environment says `FAILPOINTS=name=return`. Other actions of the
-/// crate `fail` (`pause`, `sleep`, counts) work too. Does nothing in a normal build.
+/// Kills this process, as `kill -9` does, when the environment says `FAILPOINTS=name=return`. A count delays it:
+/// `name=3*off->return` kills at the fourth pass. Does nothing in a normal build.
 pub(crate) fn crash_point(name: &'static str) {
-    fail::fail_point!(name, |_| std::process::abort());
+    fail::fail_point!(name, |_| die());
     // Without the feature the name has no use.
     let _ = name;
+}
+
+/// Reads `FAILPOINTS`. Crash points are armed for as long as the value lives.
+#[cfg(feature = "failpoints")]
+pub(crate) fn arm() -> fail::FailScenario<'static> {
+    fail::FailScenario::setup()
+}
+
+#[cfg(feature = "failpoints")]
+fn die() {
+    // The kernel ends it here: no destructor, no handler and no buffer gets a turn.
+    let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
+    std::process::abort();
 }

@@ -1,7 +1,7 @@
 //! What `serve` and `work` print when they are up: what runs where, secrets that were made just now, and what to type next.
 //! Pure; it shows each new secret once, on purpose.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use secrecy::ExposeSecret as _;
 
@@ -24,6 +24,7 @@ pub(super) struct Banner {
     sources: Vec<(String, Provider)>,
     warnings: Vec<String>,
     secrets: Vec<String>,
+    secret_files: Vec<PathBuf>,
 }
 
 impl Banner {
@@ -42,7 +43,22 @@ impl Banner {
             sources: config.sources.values().map(|source| (source.name.to_string(), source.provider)).collect(),
             warnings: config.warnings.clone(),
             secrets: generated.iter().map(secret).collect(),
+            secret_files: generated.iter().map(|generated| generated.path.clone()).collect(),
         }
+    }
+
+    /// The same for scripts, on one line: the process goes on, and whoever reads its output need not wait for the end.
+    /// A new secret is named by its file only: what a script reads is kept in logs.
+    pub(super) fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "status": "running",
+            "version": env!("CARGO_PKG_VERSION"),
+            "intake": self.intake,
+            "admin": self.admin,
+            "sources": self.sources.iter().map(|(source, _)| source).collect::<Vec<_>>(),
+            "warnings": self.warnings,
+            "generated_secrets": self.secret_files,
+        })
     }
 
     /// The text.
@@ -118,6 +134,7 @@ mod tests {
                 path: "data/secrets/source-github".into(),
                 secret: "0123456789abcdef".to_owned().into(),
             })],
+            secret_files: vec!["data/secrets/source-github".into()],
         }
     }
 
@@ -145,6 +162,11 @@ mod tests {
 
         Ctrl-C stops everything and keeps the data.
         ");
+    }
+
+    #[test]
+    fn a_script_reads_the_addresses_on_one_line_and_no_secret() {
+        insta::assert_snapshot!(banner().json(), @r#"{"admin":"127.0.0.1:8081","generated_secrets":["data/secrets/source-github"],"intake":"0.0.0.0:8080","sources":["github","shop"],"status":"running","version":"0.1.0","warnings":["source shop has no route"]}"#);
     }
 
     #[test]

@@ -79,6 +79,8 @@ enum Command {
 /// Reads the process' arguments and runs what they ask for. Errors are printed as one line, causes after colons.
 #[must_use]
 pub fn main() -> ExitCode {
+    #[cfg(feature = "failpoints")]
+    let _armed = crate::crash_point::arm();
     match Cli::parse().run() {
         Ok(code) => code,
         Err(error) => {

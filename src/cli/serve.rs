@@ -40,7 +40,7 @@ pub async fn run_until_stopped(globals: &Globals, role: Role) -> anyhow::Result<
     let mut app = App::start(config, Clock::system(), role).await?;
     banner.intake = app.intake_address();
     banner.admin = Some(app.admin_address());
-    print(&banner.view())?;
+    print(&if globals.json { banner.json().to_string() } else { banner.view() })?;
     let ended = app.run_until(stopping).await;
     app.stop().await?;
     ended?;

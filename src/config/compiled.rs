@@ -189,9 +189,9 @@ pub struct Route {
     pub name: RouteName,
     /// Whose events.
     pub source: SourceName,
-    /// Which event types, as patterns: `push`, `release.*`, `*`.
+    /// Which event types, as patterns: a type with all below it (`push`, `pull_request`, or `pull_request.*`), or `*`.
     pub events: Vec<String>,
-    /// Which of those: a CEL expression over `payload`, `headers` and `event`.
+    /// Which of those: a CEL expression over `payload`, `event` and `source`.
     pub filter: Option<String>,
     /// What waits for what.
     pub order: Order,

@@ -9,7 +9,6 @@ mod destinations;
 mod environment;
 mod error;
 mod generated;
-mod live;
 mod locate;
 mod placeholder;
 mod reader;
@@ -30,8 +29,9 @@ pub use compiled::*;
 pub use environment::Environment;
 pub use error::{ConfigError, ConfigErrors};
 pub use generated::GeneratedSecret;
-pub use live::Live;
 pub use locate::{Origin, USUAL_PLACES};
+
+pub(crate) use schema::nearest;
 
 use error::Findings;
 use generated::Plan;

@@ -12,10 +12,10 @@ use super::{
     schema::nearest,
     tree::{Place, Value},
 };
-use crate::domain::{DestinationName, RouteName, SourceName};
-
-/// What a filter can look at.
-const FILTER_VARIABLES: [&str; 3] = ["payload", "event", "source"];
+use crate::{
+    domain::{DestinationName, RouteName, SourceName},
+    route::{Mistake, check_filter, check_pattern},
+};
 
 /// What a route may lead from and to.
 #[derive(Debug, Clone, Copy)]
@@ -97,17 +97,10 @@ fn events(table: &Reader<'_>) -> Vec<String> {
     let mut patterns = Vec::new();
     for (path, node) in items {
         match &node.value {
-            Value::Text(text) if is_pattern(text) => patterns.push(text.clone()),
-            Value::Text(text) => {
-                let instead =
-                    "write a type (\"push\"), a family (\"release.*\": release and release.published), or \"*\"";
-                table.findings.mistake(
-                    &node.place,
-                    &path,
-                    format!("is {text:?}, which is no pattern of event types"),
-                    instead,
-                );
-            }
+            Value::Text(text) => match check_pattern(text) {
+                Ok(()) => patterns.push(text.clone()),
+                Err(Mistake { problem, instead }) => table.findings.mistake(&node.place, &path, problem, instead),
+            },
             other => table.findings.mistake(
                 &node.place,
                 &path,
@@ -119,42 +112,10 @@ fn events(table: &Reader<'_>) -> Vec<String> {
     patterns
 }
 
-/// `*`, `push`, `invoice.paid`, `release.*`: a star stands alone, or for all that follows a dot.
-fn is_pattern(text: &str) -> bool {
-    let name = text.strip_suffix(".*").unwrap_or(text);
-    let is_part =
-        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-/:".contains(&b));
-    text == "*" || (text.len() <= 255 && name.split('.').all(is_part))
-}
-
 fn filter(table: &Reader<'_>) -> Option<String> {
-    let example = "payload.ref == \"refs/heads/main\"";
-    let text = table.text("filter", example)?;
-    let program = match cel::Program::compile(text) {
-        Ok(program) => program,
-        Err(errors) => {
-            let instead = format!(
-                "write a CEL expression (https://cel.dev) over {}, such as '{example}'",
-                list(&FILTER_VARIABLES)
-            );
-            table.mistake("filter", format!("cannot be compiled:\n{errors}"), instead);
-            return None;
-        }
-    };
-    // Macros name variables of their own, which `references` does not tell from ours.
-    let has_macro = ["all(", "exists", "map(", "filter("].iter().any(|name| text.contains(name));
-    let references = program.references();
-    let unknown = references.variables().into_iter().find(|name| !FILTER_VARIABLES.contains(name));
-    if let Some(unknown) = unknown.filter(|_| !has_macro) {
-        let near = nearest(unknown, FILTER_VARIABLES.into_iter());
-        let instead = near
-            .map_or(format!("a filter knows {}", list(&FILTER_VARIABLES)), |near| format!("did you mean `{near}`?"));
-        table.mistake(
-            "filter",
-            format!("speaks of `{unknown}`, which does not exist: it could never be true"),
-            instead,
-        );
-    }
+    let text = table.text("filter", "payload.ref == \"refs/heads/main\"")?;
+    let checked = check_filter(text);
+    checked.map_err(|Mistake { problem, instead }| table.mistake("filter", problem, instead)).ok()?;
     Some(text.to_owned())
 }
 

@@ -185,7 +185,7 @@ impl Schema {
 }
 
 /// The name that a misspelt one was probably meant to be: at most a third of its letters are wrong.
-pub(super) fn nearest<'a>(misspelt: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(misspelt: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let fold = |name: &str| name.to_lowercase().replace('-', "_");
     let folded = fold(misspelt);
     names

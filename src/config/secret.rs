@@ -3,8 +3,6 @@
 
 use std::{io, path::Path};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-
 use super::{
     environment::{Environment, Variable},
     error::Findings,
@@ -15,9 +13,6 @@ use super::{
     tree::{Node, Value},
 };
 use crate::{domain::Secret, verify::Scheme};
-
-/// Fewer bytes than this can be guessed.
-const KEY_BYTES_MIN: usize = 16;
 
 /// No secret is larger: a larger file is the wrong file.
 const FILE_BYTES_MAX: u64 = 4096;
@@ -216,30 +211,8 @@ pub(super) fn check(text: &str, purpose: Purpose<'_>) -> Result<(Secret, Option<
             "make one of your own: openssl rand -hex 32, and give it to the sender too",
         ));
     }
-    let key = decode(purpose.scheme, text)?;
-    let unprefixed =
-        if purpose.scheme == Scheme::Stripe { text.strip_prefix("whsec_").unwrap_or(text).len() } else { key.len() };
-    if unprefixed < KEY_BYTES_MIN {
-        let problem = format!("has {unprefixed} bytes; {KEY_BYTES_MIN} are the least that cannot be guessed");
-        return Err(Refusal::of(problem, "make a longer one: openssl rand -hex 32, and give it to the sender too"));
-    }
-    Ok((Secret::new(key), doubt(text, purpose.scheme)))
-}
-
-/// The key's bytes, as the provider calculates with them.
-fn decode(scheme: Scheme, text: &str) -> Result<Vec<u8>, Refusal> {
-    match scheme {
-        Scheme::GitHub | Scheme::Stripe => Ok(text.as_bytes().to_vec()),
-        Scheme::StandardWebhooks => {
-            let encoded = text.strip_prefix("whsec_").unwrap_or(text).trim_end_matches('=');
-            STANDARD_NO_PAD.decode(encoded).map_err(|_| {
-                Refusal::of(
-                    "is not base64, as Standard Webhooks secrets are",
-                    "copy it whole: `whsec_` and base64 letters after it",
-                )
-            })
-        }
-    }
+    let key = purpose.scheme.decode_key(text).map_err(|error| Refusal::of(error.to_string(), error.instead()))?;
+    Ok((key, doubt(text, purpose.scheme)))
 }
 
 fn doubt(text: &str, scheme: Scheme) -> Option<&'static str> {

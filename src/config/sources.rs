@@ -17,15 +17,7 @@ use super::{
 use crate::{
     domain::{Secret, SourceName},
     provider::Provider,
-    verify::Scheme,
 };
-
-/// The providers, as a configuration names them.
-const PROVIDERS: [(&str, Provider, Scheme); 3] = [
-    ("github", Provider::GitHub, Scheme::GitHub),
-    ("stripe", Provider::Stripe, Scheme::Stripe),
-    ("standard_webhooks", Provider::StandardWebhooks, Scheme::StandardWebhooks),
-];
 
 /// All sources, and the secrets that are still to be made.
 pub(super) fn sources(
@@ -74,7 +66,8 @@ fn source(
 ) -> (Source, Option<Plan>) {
     let known = provider(table);
     // With an unknown provider the rest is read as GitHub's, to find its mistakes as well.
-    let (provider, scheme) = known.unwrap_or((Provider::GitHub, Scheme::GitHub));
+    let provider = known.unwrap_or(Provider::GitHub);
+    let scheme = provider.default_scheme();
     let allow_unsigned = table.flag("allow_unsigned").unwrap_or(false);
     let (secrets, plan) =
         secrets(table, resolver, Purpose { owner: "source", name: name.as_str(), scheme }, allow_unsigned);
@@ -87,21 +80,12 @@ fn source(
             instead,
         );
     }
-    if provider == Provider::GitHub && known.is_some() && table.has("tolerance") {
-        table
-            .findings
-            .warn(format!("{}: GitHub signs no time, so there is nothing to tolerate", table.path_of("tolerance")));
-    }
     let source = Source {
         name,
         provider,
         scheme: (!allow_unsigned).then_some(scheme),
         secrets,
-        tolerance: table.duration(
-            "tolerance",
-            Duration::from_secs(300),
-            Duration::from_secs(1)..=Duration::from_secs(86_400),
-        ),
+        tolerance: tolerance(table, known),
         body_bytes_max,
         dedupe: dedupe(table, provider),
         conflict_status: conflict_status(table, provider),
@@ -109,14 +93,14 @@ fn source(
     (source, plan)
 }
 
-fn provider(table: &Reader<'_>) -> Option<(Provider, Scheme)> {
-    let names = PROVIDERS.map(|(name, ..)| format!("{name:?}")).join(", ");
+fn provider(table: &Reader<'_>) -> Option<Provider> {
+    let names = Provider::ALL.map(|provider| format!("{:?}", provider.as_str())).join(", ");
     let instead = format!("write provider = one of {names}");
     let text = table.required("provider", &instead)?;
-    if let Some((_, provider, scheme)) = PROVIDERS.iter().find(|(name, ..)| *name == text) {
-        return Some((*provider, *scheme));
+    if let Ok(provider) = text.parse() {
+        return Some(provider);
     }
-    let near = nearest(text, PROVIDERS.iter().map(|(name, ..)| *name));
+    let near = nearest(text, Provider::ALL.into_iter().map(Provider::as_str));
     let instead = near.map_or(instead, |near| format!("did you mean {near:?}?"));
     table.mistake("provider", format!("is {text:?}, which Oncehook does not know"), instead);
     None
@@ -162,6 +146,16 @@ fn secrets(
     (ready, plan)
 }
 
+fn tolerance(table: &Reader<'_>, known: Option<Provider>) -> Duration {
+    let default = known.and_then(Provider::default_tolerance);
+    if let (Some(provider), None, true) = (known, default, table.has("tolerance")) {
+        let path = table.path_of("tolerance");
+        table.findings.warn(format!("{path}: {provider} signs no time, so there is nothing to tolerate"));
+    }
+    let range = Duration::from_secs(1)..=Duration::from_secs(86_400);
+    table.duration("tolerance", default.unwrap_or(Duration::from_secs(300)), range)
+}
+
 fn dedupe(table: &Reader<'_>, provider: Provider) -> Dedupe {
     match table.text("dedupe", "per_event") {
         None | Some("per_event") => Dedupe::PerEvent,
@@ -187,9 +181,7 @@ fn dedupe(table: &Reader<'_>, provider: Provider) -> Dedupe {
 }
 
 fn conflict_status(table: &Reader<'_>, provider: Provider) -> u16 {
-    // Stripe repeats whatever is not a 2xx for three days, which cannot mend a conflict.
-    let default = if provider == Provider::Stripe { 200 } else { 409 };
-    let status = table.integer("on_conflict", default, 200..=409);
+    let status = table.integer("on_conflict", provider.default_conflict_status(), 200..=409);
     if !matches!(status, 200 | 409) {
         table.mistake(
             "on_conflict",

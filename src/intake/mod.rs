@@ -28,6 +28,7 @@ use crate::{
     blueprint::{Blueprint, Live},
     clock::Clock,
     config::{Dedupe, Source},
+    crash_point::crash_point,
     domain::{NewReceipt, ReceiptId},
     provider::{self, Identity},
     record::Recorder,
@@ -97,6 +98,7 @@ async fn take_in(
     let summary = Summary::of(&receipt);
 
     let recorded = tokio::time::timeout(limits.record_timeout, intake.recorder.record(receipt)).await;
+    crash_point("before_answer");
     match recorded {
         Ok(Ok(arrival)) => Ok(Answered { summary, arrival }),
         Ok(Err(error)) => Err(Problem::not_recorded(&error)),

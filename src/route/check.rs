@@ -5,8 +5,11 @@ use cel::{
     common::ast::{ComprehensionExpr, EntryExpr, Expr},
 };
 
+use super::Mistake;
+use crate::config::nearest;
+
 /// What a filter may look at.
-pub(super) const VARIABLES: [&str; 3] = ["payload", "event", "source"];
+const VARIABLES: [&str; 3] = ["payload", "event", "source"];
 
 /// Names of types, for `type(payload.id) == int`.
 const TYPES: [&str; 11] =
@@ -49,7 +52,7 @@ const FUNCTIONS: [&str; 26] = [
 /// A macro inside a macro may go through a part of the inner variable only (`payload.commits.exists(c,
 /// c.added.exists(f, …))`), so that the macros together look at each value of a payload once per level. Two loops over
 /// the whole payload would take hours where a hostile sender makes a long list.
-pub(super) fn find_mistake(expression: &IdedExpr) -> Option<String> {
+pub(super) fn find_mistake(expression: &IdedExpr) -> Option<Mistake> {
     Walk { loops: Vec::new() }.visit(expression).err()
 }
 
@@ -59,7 +62,7 @@ struct Walk<'e> {
 }
 
 impl<'e> Walk<'e> {
-    fn visit(&mut self, expression: &'e IdedExpr) -> Result<(), String> {
+    fn visit(&mut self, expression: &'e IdedExpr) -> Result<(), Mistake> {
         match &expression.expr {
             Expr::Unspecified | Expr::Literal(_) => Ok(()),
             Expr::Ident(name) => self.visit_name(name),
@@ -68,48 +71,48 @@ impl<'e> Walk<'e> {
                 if call.func_name.starts_with(|letter: char| letter.is_ascii_alphabetic())
                     && !FUNCTIONS.contains(&call.func_name.as_str())
                 {
-                    return Err(format!("{:?} is no function of CEL", call.func_name));
+                    return Err(unknown_function(&call.func_name));
                 }
                 call.target.as_deref().map_or(Ok(()), |target| self.visit(target))?;
                 call.args.iter().try_for_each(|argument| self.visit(argument))
             }
             Expr::List(list) => list.elements.iter().try_for_each(|element| self.visit(element)),
             Expr::Map(map) => map.entries.iter().try_for_each(|entry| self.visit_entry(&entry.expr)),
-            Expr::Struct(_) => Err("a filter cannot make objects".to_owned()),
+            Expr::Struct(_) => Err(Mistake::new("makes an object", "compare values: a filter only says yes or no")),
             Expr::Comprehension(comprehension) => self.visit_macro(comprehension),
         }
     }
 
-    fn visit_name(&self, name: &str) -> Result<(), String> {
+    fn visit_name(&self, name: &str) -> Result<(), Mistake> {
         // Names with an at sign are the macros' own.
         let is_known =
             VARIABLES.contains(&name) || TYPES.contains(&name) || self.loops.contains(&name) || name.starts_with('@');
         if is_known {
             return Ok(());
         }
-        Err(format!(
-            "there is no {name:?} here: a filter sees payload, event and source (did you mean payload.{name}?)"
-        ))
+        let problem = format!("speaks of {name:?}, which does not exist");
+        let meant = nearest(name, VARIABLES.into_iter()).map_or(format!("payload.{name}"), str::to_owned);
+        Err(Mistake::new(problem, format!("did you mean {meant}? A filter sees payload, event and source")))
     }
 
-    fn visit_entry(&mut self, entry: &'e EntryExpr) -> Result<(), String> {
+    fn visit_entry(&mut self, entry: &'e EntryExpr) -> Result<(), Mistake> {
         match entry {
             EntryExpr::StructField(field) => self.visit(&field.value),
             EntryExpr::MapEntry(entry) => self.visit(&entry.key).and_then(|()| self.visit(&entry.value)),
         }
     }
 
-    fn visit_macro(&mut self, comprehension: &'e ComprehensionExpr) -> Result<(), String> {
+    fn visit_macro(&mut self, comprehension: &'e ComprehensionExpr) -> Result<(), Mistake> {
         self.visit(&comprehension.iter_range)?;
         if let Some(inner) = self.loops.last()
             && root(&comprehension.iter_range) != Some(inner)
         {
-            return Err(format!(
-                "a macro inside a macro may only go through a part of {inner:?}, such as {inner}.names"
-            ));
+            let problem = "has a macro inside a macro that goes through something else than a part of its variable";
+            return Err(Mistake::new(problem, format!("go through a part of {inner}, such as {inner}.names")));
         }
         if has_macro(&comprehension.iter_range) {
-            return Err("a macro cannot go through what another macro made: join their conditions with &&".to_owned());
+            let problem = "has a macro that goes through what another macro made";
+            return Err(Mistake::new(problem, "join the conditions of the two with &&"));
         }
         self.loops.push(&comprehension.iter_var);
         let inside =
@@ -118,6 +121,14 @@ impl<'e> Walk<'e> {
         self.loops.pop();
         visited
     }
+}
+
+fn unknown_function(name: &str) -> Mistake {
+    let instead = match nearest(name, FUNCTIONS.into_iter()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "use a standard function, such as startsWith, contains, matches or size".to_owned(),
+    };
+    Mistake::new(format!("calls {name:?}, which is no function of CEL"), instead)
 }
 
 /// The name that a path such as `a.b[0].c` begins with.

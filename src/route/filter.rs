@@ -9,10 +9,13 @@ use std::{
 
 use cel::{Context, Env, ExecutionError, Program, Value, objects::Key, objects::Map};
 
-use super::check;
+use super::{Mistake, check};
 
 /// The longest filter. The parser recurses over it.
 const FILTER_LENGTH_MAX: usize = 4_096;
+
+/// What an operator writes instead of something that is no CEL.
+const INSTEAD: &str = "write a CEL expression (https://cel.dev) over payload, event and source, such as 'payload.ref == \"refs/heads/main\"'";
 
 /// The longest part of a reason that comes from the filter's own text.
 const NAME_LENGTH_MAX: usize = 80;
@@ -27,19 +30,16 @@ pub(super) fn language() -> Arc<Env> {
 pub(super) struct Filter(Program);
 
 impl Filter {
-    /// Parses and checks. The error says what is wrong, with line and column where the parser tells.
-    pub(super) fn compile(language: &Env, text: &str) -> Result<Self, String> {
+    /// Parses and checks. The error shows the place, where the parser tells.
+    pub(super) fn compile(language: &Env, text: &str) -> Result<Self, Mistake> {
         if text.len() > FILTER_LENGTH_MAX {
-            return Err(format!("the filter is longer than {FILTER_LENGTH_MAX} characters"));
+            let problem = format!("is longer than {FILTER_LENGTH_MAX} bytes");
+            return Err(Mistake::new(problem, "write a shorter one, or several routes"));
         }
         // The parser is not ours, and a configuration must be refused rather than end the process.
         let parsed = catch_unwind(AssertUnwindSafe(|| language.compile(text)))
-            .map_err(|_| "the filter cannot be parsed as CEL".to_owned())?;
-        let program = parsed.map_err(|errors| {
-            let all: Vec<_> =
-                errors.errors.iter().map(|error| format!("{}:{}: {}", error.pos.0, error.pos.1, error.msg)).collect();
-            format!("the filter is no CEL: {}", all.join("; "))
-        })?;
+            .map_err(|_| Mistake::new("cannot be read as CEL", INSTEAD))?;
+        let program = parsed.map_err(|errors| Mistake::new(format!("cannot be compiled:\n{errors}"), INSTEAD))?;
         match check::find_mistake(program.expression()) {
             Some(mistake) => Err(mistake),
             None => Ok(Self(program)),

@@ -3,6 +3,7 @@
 
 mod check;
 mod filter;
+mod mistake;
 mod pattern;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,8 @@ use std::{cell::OnceCell, collections::BTreeMap, fmt, sync::Arc};
 
 use cel::{Context, Env};
 
+pub use self::mistake::{Mistake, RouteError};
+pub(crate) use self::mistake::{check_filter, check_pattern};
 use self::{filter::Filter, pattern::Pattern};
 use crate::{
     config::{self, Order},
@@ -40,18 +43,6 @@ struct Rule {
     filter: Option<Filter>,
     order: Order,
     destination: DestinationName,
-}
-
-/// A mistake in a route's settings.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("route {route}, {key}: {problem}")]
-pub struct RouteError {
-    /// Which route.
-    pub route: RouteName,
-    /// Which of its keys: `events` or `filter`.
-    pub key: &'static str,
-    /// What is wrong, and what to write instead.
-    pub problem: String,
 }
 
 /// What routing looks at.
@@ -155,22 +146,25 @@ impl Routes {
 
 impl Rule {
     fn compile(language: &Env, route: &config::Route) -> Result<Self, Vec<RouteError>> {
-        let mistake = |key, problem| RouteError { route: route.name.clone(), key, problem };
+        let error = |key, mistake| RouteError { route: route.name.clone(), key, mistake };
         let mut mistakes = Vec::new();
         let mut patterns = Vec::with_capacity(route.events.len());
         for text in &route.events {
             match Pattern::parse(text) {
                 Ok(pattern) => patterns.push(pattern),
-                Err(problem) => mistakes.push(mistake("events", problem)),
+                Err(mistake) => mistakes.push(error("events", mistake)),
             }
         }
         if route.events.is_empty() {
-            mistakes.push(mistake("events", "the list is empty, so nothing matches: write [\"*\"] for all".to_owned()));
+            mistakes.push(error(
+                "events",
+                Mistake::new("is empty: the route would match nothing", "write [\"*\"] for all"),
+            ));
         }
         let filter = match route.filter.as_deref().map(|text| Filter::compile(language, text)).transpose() {
             Ok(filter) => filter,
-            Err(problem) => {
-                mistakes.push(mistake("filter", problem));
+            Err(mistake) => {
+                mistakes.push(error("filter", mistake));
                 None
             }
         };

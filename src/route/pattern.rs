@@ -1,7 +1,11 @@
 //! Patterns over event types: takes what an operator wrote under `events`, gives yes or no for a type. Never a regular
 //! expression.
 
+use super::Mistake;
 use crate::domain::EventType;
+
+/// What an operator writes instead of something that is no pattern.
+const INSTEAD: &str = "write an event type with all below it (\"push\", \"release\", \"release.*\"), or \"*\"";
 
 /// Which event types a route wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,20 +18,21 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern. The error says what is wrong with it.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, Mistake> {
         if text == "*" {
             return Ok(Self::All);
         }
         let base = text.strip_suffix(".*").unwrap_or(text);
         if base.is_empty() || base.contains('*') || base.ends_with('.') {
-            return Err(format!(
-                "{text:?} is no pattern: write an event type such as \"push\", a family such as \"release.*\", or \"*\""
-            ));
+            return Err(Mistake::new(format!("is {text:?}, which is no pattern of event types"), INSTEAD));
         }
         // Types are cleaned when they come in, and a pattern that no clean type can equal would never match.
         if EventType::new(base).as_str() != base {
-            return Err(format!("{text:?} can never match: event types are up to 128 visible ASCII characters"));
+            let problem = format!("is {text:?}, which can never match");
+            return Err(Mistake::new(
+                problem,
+                "event types are up to 128 visible ASCII characters: write one of those",
+            ));
         }
         Ok(Self::Family(base.to_owned()))
     }
@@ -69,10 +74,10 @@ mod tests {
     #[test]
     fn a_pattern_that_means_nothing_is_refused_with_an_example() {
         for bad in ["", ".*", "rel*", "*.published", "**", "release.*.x", "a..*"] {
-            assert!(Pattern::parse(bad).unwrap_err().contains("release.*"), "{bad}");
+            assert!(Pattern::parse(bad).unwrap_err().instead.contains("release.*"), "{bad}");
         }
         for never in ["pull request", "é", &"x".repeat(129)] {
-            assert!(Pattern::parse(never).unwrap_err().contains("never match"), "{never}");
+            assert!(Pattern::parse(never).unwrap_err().problem.contains("never match"), "{never}");
         }
     }
 }

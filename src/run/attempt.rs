@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use super::Context;
 use crate::{
     config::DestinationKind,
+    crash_point::crash_point,
     domain::{Outcome, OutcomeClass},
     store::deliveries::{Claim, Lease, renew_lease},
 };
@@ -29,7 +30,7 @@ const TIME_LIMIT_MARGIN: Duration = Duration::from_secs(5);
 
 /// Runs the effect to its end. Returns how it ended and how long that took.
 pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duration) {
-    fail::fail_point!("before_effect");
+    crash_point("before_effect");
     let begun = Instant::now();
     let limit = time_limit(ctx, claim);
     let effect = AssertUnwindSafe(ctx.deliverer.deliver(claim)).catch_unwind();
@@ -44,7 +45,7 @@ pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duratio
         () = ctx.stop.letting_go() => Ended::Interrupted,
         () = keep_lease(ctx, &claim.lease) => unreachable!("a lease is kept for as long as the attempt lasts"),
     };
-    fail::fail_point!("after_effect");
+    crash_point("after_effect");
     (ended, begun.elapsed())
 }
 
@@ -53,7 +54,7 @@ fn unknown(reason: String) -> Outcome {
 }
 
 fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
-    let config = ctx.config.load();
+    let config = ctx.config();
     match config.destinations.get(&claim.destination).map(|destination| &destination.kind) {
         Some(DestinationKind::Http(http)) => http.timeout + TIME_LIMIT_MARGIN,
         Some(DestinationKind::Log) | None => TIME_LIMIT_MARGIN,
@@ -63,7 +64,7 @@ fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
 /// Renews the lease until the attempt is over. A lease that is lost stays lost; the effect is on its way and goes on,
 /// and its token keeps it from being settled over somebody else's.
 async fn keep_lease(ctx: &Context, lease: &Lease) {
-    let run = ctx.config.load().run.clone();
+    let run = ctx.config().run.clone();
     let mut beat = interval_at(tokio::time::Instant::now() + run.heartbeat, run.heartbeat);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -91,3 +91,41 @@ impl Listener {
         self.timer.as_mut().reset(Instant::now() + gap);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    fn is_awake(listener: &mut Listener) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        listener.poll_drive(&mut cx, &PollSnapshot::new()).is_ready()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_ring_is_heard_at_once_and_echoes_ever_later_until_the_tick() {
+        let bell = Doorbell::default();
+        let mut listener = bell.listen(Duration::from_millis(250));
+        assert!(!is_awake(&mut listener));
+        bell.ring();
+        assert!(is_awake(&mut listener) && !is_awake(&mut listener));
+        for gap in [2, 10, 50, 250, 250] {
+            tokio::time::advance(Duration::from_millis(gap - 1)).await;
+            assert!(!is_awake(&mut listener), "not before {gap} ms");
+            tokio::time::advance(Duration::from_millis(2)).await;
+            assert!(is_awake(&mut listener), "after {gap} ms");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_worker_hears_the_bell_and_a_ring_before_it_listens_again_is_kept() {
+        let bell = Doorbell::default();
+        let mut listeners = [bell.listen(Duration::from_secs(1)), bell.clone().listen(Duration::from_secs(1))];
+        bell.ring();
+        bell.ring();
+        for listener in &mut listeners {
+            assert!(is_awake(listener));
+        }
+    }
+}

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     config::{Config, Retry},
+    crash_point::crash_point,
     domain::{DeliveryState, JobId, Outcome, OutcomeClass, RouteName},
     store::{
         Result,
@@ -41,16 +42,17 @@ const RETRY_WITHOUT_ROUTE: Retry =
 /// # Errors
 /// Those of the database. Nothing is lost by one: what was claimed comes back when its lease runs out, at the latest.
 pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> Result<Drained> {
-    let mut budget = Budget::new(&ctx.config.load());
+    let mut budget = Budget::new(&ctx.config());
     let turns = Turns { ctx, job, work, worker };
     let mut step = turns.first().await?;
     loop {
         step = match step {
             Step::Run(claim) => {
-                fail::fail_point!("claimed");
+                crash_point("claimed");
                 let (ended, took) = run_attempt(ctx, &claim).await;
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let end = settlement(ctx, &claim, ended, took);
+                crash_point("before_settle");
                 let may_run = !budget.is_spent() && !ctx.stop.is_finishing();
                 turns.settle(&claim.lease, &end, may_run).await?
             }
@@ -83,20 +85,21 @@ fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Set
         Ended::With(outcome) => outcome,
         Ended::Interrupted => {
             let reason = "the process stopped before the attempt had ended".to_owned();
+            let last_error = Some(reason.clone());
             let outcome = Outcome { class: OutcomeClass::Unknown, reason, answer: None, retry_after: None };
-            return Settlement { state: DeliveryState::Queued, delay: Duration::ZERO, outcome, took };
+            return Settlement { state: DeliveryState::Queued, delay: Duration::ZERO, last_error, outcome, took };
         }
     };
-    let retry = retry_of(&ctx.config.load(), &claim.route);
-    match next_step(&retry, claim.tries, &outcome, rand::random()) {
-        NextStep::Succeed => Settlement { state: DeliveryState::Succeeded, delay: Duration::ZERO, outcome, took },
-        NextStep::RetryAfter(delay) => Settlement { state: DeliveryState::Retrying, delay, outcome, took },
+    let retry = retry_of(&ctx.config(), &claim.route);
+    let (state, delay, last_error) = match next_step(&retry, claim.tries, &outcome, rand::random()) {
+        NextStep::Succeed => (DeliveryState::Succeeded, Duration::ZERO, None),
+        NextStep::RetryAfter(delay) => (DeliveryState::Retrying, delay, Some(outcome.reason.clone())),
         NextStep::Die { reason } => {
             tracing::warn!(delivery = %claim.lease.delivery, route = %claim.route, reason, "a delivery is a dead letter");
-            let outcome = Outcome { reason, ..outcome };
-            Settlement { state: DeliveryState::Dead, delay: Duration::ZERO, outcome, took }
+            (DeliveryState::Dead, Duration::ZERO, Some(reason))
         }
-    }
+    };
+    Settlement { state, delay, last_error, outcome, took }
 }
 
 fn retry_of(config: &Config, route: &RouteName) -> Retry {

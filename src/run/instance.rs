@@ -15,7 +15,10 @@ use nix::fcntl::{Flock, FlockArg};
 use sqlx::PgPool;
 use ulid::Ulid;
 
-use crate::store::{self, instances};
+use crate::{
+    crash_point::crash_point,
+    store::{self, instances},
+};
 
 /// The name of one process's life: `host/pid/ulid`. The names of its workers, and its leases, begin with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +49,8 @@ impl fmt::Display for InstanceName {
     }
 }
 
-/// This process's life, shown to its successors by a locked file. Dropping it ends the lock and deletes the file.
+/// This process's life, shown to its successors by a locked file. Dropping it ends the lock and leaves the file, as a crash
+/// does: the next start then sets free what it held.
 #[derive(Debug)]
 pub struct Instance {
     name: InstanceName,
@@ -91,17 +95,15 @@ impl Instance {
         &self.name
     }
 
+    /// Ends this process's life in good order: nothing is left to set free.
+    pub fn end(self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
     /// Its locked file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        // Only a process that set everything free gets here; after a crash the file stays and tells of it.
-        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -160,6 +162,7 @@ pub(super) async fn set_free(pool: &PgPool, name: &InstanceName) -> store::Resul
     let mut tx = pool.begin().await?;
     let leases = instances::end_leases(&mut tx, &prefix).await?;
     let jobs = instances::release_jobs(&mut tx, &prefix).await?;
+    crash_point("before_burial");
     tx.commit().await?;
     Ok((leases, jobs))
 }

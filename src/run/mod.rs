@@ -1,6 +1,8 @@
-//! Run: apalis workers wake up and work off lanes. apalis is the doorbell and the executor; what is true stands in our own
-//! tables. The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect)
-//! → `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
+//! Run: apalis workers wake up and work off lanes. apalis is the doorbell and the executor; what is true stands in our
+//! own tables.
+//!
+//! The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect) →
+//! `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
 
 mod attempt;
 mod by_hand;
@@ -16,7 +18,6 @@ mod workers;
 
 use std::{sync::Arc, time::Duration};
 
-use arc_swap::ArcSwap;
 use sqlx::PgPool;
 use tokio::{
     task::JoinSet,
@@ -32,21 +33,28 @@ pub use self::{
     rescue::rescue_once,
     stop::Stop,
 };
-use crate::config::Config;
+use crate::{blueprint, config::Config};
 
 /// What running work needs. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
     /// Connections; a running delivery holds none.
     pub pool: PgPool,
-    /// The settings, swapped as a whole at a reload.
-    pub config: Arc<ArcSwap<Config>>,
+    /// The configuration of this moment.
+    pub live: blueprint::Live,
     /// Where deliveries go out.
     pub deliverer: Arc<dyn Deliverer>,
     /// Rung after each commit that put a job on the queue.
     pub doorbell: Doorbell,
     /// Tells work to end.
     pub stop: Stop,
+}
+
+impl Context {
+    /// The settings of this moment, for one decision: a reload changes what the next call gives.
+    fn config(&self) -> Arc<Config> {
+        self.live.load().config.clone()
+    }
 }
 
 /// The workers and the reconciler of this process.
@@ -65,7 +73,7 @@ const LETTING_GO: Duration = Duration::from_secs(2);
 #[must_use]
 pub fn start(ctx: &Context, instance: Instance) -> Running {
     let mut tasks = JoinSet::new();
-    for (number, share) in workers::shares(ctx.config.load().run.concurrency).into_iter().enumerate() {
+    for (number, share) in workers::shares(ctx.config().run.concurrency).into_iter().enumerate() {
         tasks.spawn(workers::keep_worker(ctx.clone(), instance.name().clone(), number, share));
     }
     tasks.spawn(rescue::keep_rescuing(ctx.clone()));
@@ -85,8 +93,9 @@ impl Running {
         }
         self.tasks.shutdown().await;
         // What still has our name on it, such as jobs of a fetch that was under way, need not wait for a time-out.
-        if let Err(error) = instance::set_free(&self.pool, self.instance.name()).await {
-            tracing::warn!(%error, "not everything was set free; leases and heartbeats run out by themselves");
+        match instance::set_free(&self.pool, self.instance.name()).await {
+            Ok(_) => self.instance.end(),
+            Err(error) => tracing::warn!(%error, "not everything was set free; the next start does it"),
         }
         has_ended
     }

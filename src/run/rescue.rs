@@ -8,6 +8,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Context;
 use crate::{
+    crash_point::crash_point,
     domain::JobId,
     store::{Result, deliveries, jobs, jobs::RunAt, lanes, rescue},
 };
@@ -24,7 +25,7 @@ const PRUNE_EVERY: u32 = 12;
 
 /// Rescues until the process stops.
 pub(super) async fn keep_rescuing(ctx: Context) {
-    let mut tick = interval(ctx.config.load().run.rescue);
+    let mut tick = interval(ctx.config().run.rescue);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for count in 0_u32.. {
         tokio::select! {
@@ -62,6 +63,9 @@ pub async fn rescue_once(pool: &PgPool) -> Result<u64> {
     }
     for (delivery, old) in rescue::lone_deliveries_without_job(&mut tx, STUCK_AFTER, REPAIRS_MAX).await? {
         repairs += u64::from(deliveries::replace_lone_job(&mut tx, delivery, &old, JobId::new(), RunAt::Now).await?);
+    }
+    if repairs > 0 {
+        crash_point("before_rescue");
     }
     tx.commit().await?;
     Ok(repairs)

@@ -43,10 +43,10 @@ pub fn next_step(retry: &Retry, tries: i32, outcome: &Outcome, random: f64) -> N
     match outcome.class {
         OutcomeClass::Succeeded => NextStep::Succeed,
         OutcomeClass::Rejected => {
-            NextStep::Die { reason: format!("not tried again after attempt {tries}: {}", outcome.reason) }
+            NextStep::Die { reason: format!("{}, which another attempt would not change", outcome.reason) }
         }
         OutcomeClass::Failed | OutcomeClass::Unknown if tries >= retry.attempts => {
-            NextStep::Die { reason: format!("gave up after {tries} attempts, the last of which {}", outcome.reason) }
+            NextStep::Die { reason: format!("{}, on the last of {tries} attempts", outcome.reason) }
         }
         OutcomeClass::Failed | OutcomeClass::Unknown => {
             let random = if random.is_nan() { 0.0 } else { random.clamp(0.0, 1.0) };

@@ -4,12 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::PgConnection;
-
 use super::Context;
 use crate::{
     config::Config,
-    domain::{DeliveryState, JobId, Outcome, OutcomeClass},
+    crash_point::crash_point,
+    domain::{DeliveryRef, DeliveryState, JobId, Outcome, OutcomeClass},
     store::{
         Result, deliveries,
         deliveries::{Claim, Lease, Settlement},
@@ -50,35 +49,33 @@ const SETTLE_AGAIN: Duration = Duration::from_millis(200);
 const DESTINATION_WAIT: Duration = Duration::from_secs(30);
 
 impl Turns<'_> {
-    /// The job's first look.
+    /// The job's first look. A job that apalis had fetched before the process was told to stop begins nothing more.
     pub(super) async fn first(&self) -> Result<Step> {
-        let config = self.ctx.config.load();
+        let config = self.ctx.config();
         let known = destinations(&config);
-        let asking = self.asking(&config, &known, true);
-        let mut conn = self.ctx.pool.acquire().await?;
-        let turn = turns::next_turn(&mut conn, &asking).await?;
-        self.take(&mut conn, &asking, turn).await
+        let asking = self.asking(&config, &known, !self.ctx.stop.is_finishing());
+        let turn = self.ask(&asking).await?;
+        self.take(&asking, turn).await
     }
 
     /// Settles an attempt and takes what is next or, if it may not go on, leaves.
     pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
-        let config = self.ctx.config.load();
+        let config = self.ctx.config();
         let known = destinations(&config);
         let mut asking = self.asking(&config, &known, may_run);
         let turn = self.settle_patiently(lease, end, &mut asking, config.run.lease).await?;
-        fail::fail_point!("after_settle");
+        crash_point("after_settle");
         let Some(turn) = turn else {
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
             return Ok(Step::Fenced);
         };
-        let mut conn = self.ctx.pool.acquire().await?;
         if let (Turn::Fenced, Work::Lane(lane)) = (&turn, self.work) {
             // Another job parked the lane until our lease would end. That is now.
-            lanes::bring_lane_forward(&mut conn, lane).await?;
+            lanes::bring_lane_forward(&mut *self.ctx.pool.acquire().await?, lane).await?;
             self.ctx.doorbell.ring();
         }
-        self.take(&mut conn, &asking, turn).await
+        self.take(&asking, turn).await
     }
 
     /// Settles, and tries again for as long as the lease may hold: the effect has happened, and a database that restarts
@@ -118,45 +115,62 @@ impl Turns<'_> {
         Asking { job, work, worker, lease: config.run.lease, destinations, may_run }
     }
 
+    async fn ask(&self, asking: &Asking<'_>) -> Result<Turn> {
+        turns::next_turn(&mut *self.ctx.pool.acquire().await?, asking).await
+    }
+
     /// Turns an answer into a step, asking again for as long as it disposes of heads without running them.
-    async fn take(&self, conn: &mut PgConnection, asking: &Asking<'_>, mut turn: Turn) -> Result<Step> {
+    async fn take(&self, asking: &Asking<'_>, mut turn: Turn) -> Result<Step> {
         loop {
             turn = match turn {
                 Turn::Run(claim) => return Ok(Step::Run(claim)),
                 Turn::Retired => return Ok(Step::Retired),
                 Turn::Fenced => return Ok(Step::Fenced),
-                Turn::Wait(until) => return self.replace_job(conn, RunAt::At(until), Step::Parked).await,
-                Turn::More if !asking.may_run => return self.replace_job(conn, RunAt::Now, Step::HandedOver).await,
-                Turn::More => turns::next_turn(conn, asking).await?,
+                Turn::Wait(until) => return self.replace_job(RunAt::At(until), Step::Parked).await,
+                Turn::More if !asking.may_run => return self.replace_job(RunAt::Now, Step::HandedOver).await,
+                Turn::More => self.ask(asking).await?,
                 Turn::Unplaced { delivery, token, destination } => {
-                    // Another process may know it, while a changed configuration is rolled out (pitfall B071).
-                    let why = format!(
-                        "this configuration has no destination {destination:?}; add it, or cancel the delivery"
-                    );
-                    deliveries::note_waiting(conn, delivery, token, &why).await?;
-                    return self.replace_job(conn, RunAt::After(DESTINATION_WAIT), Step::Parked).await;
+                    self.note_unplaced(delivery, token, &destination).await?;
+                    return self.replace_job(RunAt::After(DESTINATION_WAIT), Step::Parked).await;
                 }
                 Turn::LeaseOver(delivery, token) => {
-                    let crashes_max = self.ctx.config.load().run.crashes_max;
-                    let state = deliveries::take_back(conn, delivery, token, crashes_max).await?;
-                    tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
-                        "a worker died or lost its lease while it held a delivery");
-                    turns::next_turn(conn, asking).await?
+                    self.take_back(delivery, token).await?;
+                    self.ask(asking).await?
                 }
                 Turn::PayloadGone(lease) => {
-                    let settled = turns::settle_and_next_turn(conn, &lease, &without_payload(), asking).await?;
+                    let mut conn = self.ctx.pool.acquire().await?;
+                    let settled = turns::settle_and_next_turn(&mut conn, &lease, &without_payload(), asking).await?;
                     settled.unwrap_or(Turn::Fenced)
                 }
             };
         }
     }
 
-    async fn replace_job(&self, conn: &mut PgConnection, run_at: RunAt, then: Step) -> Result<Step> {
+    /// Another process may know the destination, while a changed configuration is rolled out (pitfall B071): the delivery
+    /// waits, and says why.
+    async fn note_unplaced(&self, delivery: DeliveryRef, token: i32, destination: &str) -> Result<()> {
+        let why = format!("this configuration has no destination {destination:?}; add it, or cancel the delivery");
+        deliveries::note_waiting(&mut *self.ctx.pool.acquire().await?, delivery, token, &why).await
+    }
+
+    async fn take_back(&self, delivery: DeliveryRef, token: i32) -> Result<()> {
+        let crashes_max = self.ctx.config().run.crashes_max;
+        let mut conn = self.ctx.pool.acquire().await?;
+        let state = deliveries::take_back(&mut conn, delivery, token, crashes_max).await?;
+        tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
+            "a worker died or lost its lease while it held a delivery");
+        Ok(())
+    }
+
+    async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {
         let (old, fresh) = (self.job.to_string(), JobId::new());
+        let mut conn = self.ctx.pool.acquire().await?;
+        crash_point("before_next_job");
         let is_done = match self.work {
-            Work::Lane(lane) => lanes::replace_lane_job(conn, lane, &old, fresh, run_at).await?,
-            Work::Delivery(delivery) => deliveries::replace_lone_job(conn, *delivery, &old, fresh, run_at).await?,
+            Work::Lane(lane) => lanes::replace_lane_job(&mut conn, lane, &old, fresh, run_at).await?,
+            Work::Delivery(delivery) => deliveries::replace_lone_job(&mut conn, *delivery, &old, fresh, run_at).await?,
         };
+        crash_point("after_next_job");
         if is_done && run_at == RunAt::Now {
             self.ctx.doorbell.ring();
         }
@@ -170,6 +184,12 @@ fn destinations(config: &Config) -> Vec<String> {
 
 fn without_payload() -> Settlement {
     let reason = "payload was pruned: retention.payloads had passed before this delivery came to its turn".to_owned();
-    let outcome = Outcome { class: OutcomeClass::Rejected, reason, answer: None, retry_after: None };
-    Settlement { state: DeliveryState::Dead, delay: Duration::ZERO, outcome, took: Duration::ZERO }
+    let outcome = Outcome { class: OutcomeClass::Rejected, reason: reason.clone(), answer: None, retry_after: None };
+    Settlement {
+        state: DeliveryState::Dead,
+        delay: Duration::ZERO,
+        last_error: Some(reason),
+        outcome,
+        took: Duration::ZERO,
+    }
 }

@@ -12,13 +12,16 @@ use apalis_core::{
 };
 use apalis_postgres::PostgresStorage;
 use futures_util::{FutureExt as _, future::BoxFuture};
+use sqlx::{PgPool, postgres::PgPoolOptions};
 
 use super::{Context, InstanceName, drain_job};
 use crate::{
+    crash_point::crash_point,
     domain::JobId,
     store::{
         instances,
         jobs::{QUEUE, UnreadableJob, Work},
+        pool::guarded,
     },
 };
 
@@ -101,14 +104,14 @@ fn build_worker(
     name: String,
     concurrency: usize,
 ) -> (WorkerContext, BoxFuture<'static, Result<(), WorkerError>>) {
-    let run = ctx.config.load().run.clone();
+    let run = ctx.config().run.clone();
     let settings = apalis_postgres::Config::default()
         .queue(QUEUE)
         .batch_size(concurrency.div_ceil(2).min(BATCH_MAX))
         .lock_tasks(false)
         .heartbeat_interval(run.heartbeat.max(HEARTBEAT_MIN))
         .missed_heartbeats(HEARTBEATS_MISSED);
-    let backend = PostgresStorage::<Ticket>::new(&ctx.pool)
+    let backend = PostgresStorage::<Ticket>::new(&queue_pool(&ctx.pool))
         .with_config(settings)
         .with_codec(TicketCodec)
         .poll_with_strategy(ctx.doorbell.listen(run.poll));
@@ -124,6 +127,15 @@ fn build_worker(
     (context, worker.run().boxed())
 }
 
+/// Connections for one life of one worker, which go with it: a worker that stops or dies drops futures in the middle of
+/// `begin()`, and its connections are then inside a transaction that nobody ends (see [`guarded`]). Its session locks go too.
+fn queue_pool(pool: &PgPool) -> PgPool {
+    guarded(PgPoolOptions::new())
+        .max_connections(2)
+        .acquire_timeout(pool.options().get_acquire_timeout())
+        .connect_lazy_with((*pool.connect_options()).clone())
+}
+
 /// What apalis calls for each job. Ok whatever became of the deliveries: retries are not apalis' business.
 async fn run_job(ticket: Ticket, id: TaskId, ctx: Data<Context>, worker: Data<Arc<str>>) -> Result<(), BoxDynError> {
     let work = match ticket.0 {
@@ -135,6 +147,7 @@ async fn run_job(ticket: Ticket, id: TaskId, ctx: Data<Context>, worker: Data<Ar
     };
     let job: JobId = id.to_string().parse()?;
     let drained = AssertUnwindSafe(drain_job(&ctx, &worker, job, &work)).catch_unwind().await;
+    crash_point("after_job");
     let problem: BoxDynError = match drained {
         Ok(Ok(_)) => return Ok(()),
         Ok(Err(error)) => error.into(),

@@ -6,7 +6,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use super::StoreError;
+use super::{StoreError, pool::guarded};
 use crate::config;
 
 /// Settings of every session, sent with the first message of a connection.
@@ -51,7 +51,7 @@ pub async fn connect(
     database: &config::Database,
     application: &str,
 ) -> Result<PgPool, StoreError> {
-    let pool = PgPoolOptions::new()
+    let pool = guarded(PgPoolOptions::new())
         .max_connections(database.connections_max)
         .acquire_timeout(database.acquire_timeout)
         .connect_lazy_with(pin(options.clone(), application));

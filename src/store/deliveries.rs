@@ -1,5 +1,7 @@
-//! `oncehook.deliveries` under a lease. `attempts` of the row is the fencing token: every claim counts it up, and nothing
-//! moves a running delivery whose token is not the caller's. Claiming and settling are in `turns`.
+//! `oncehook.deliveries` under a lease.
+//!
+//! `attempts` of the row is the fencing token: every claim counts it up, and nothing moves a running delivery whose
+//! token is not the caller's. Claiming and settling are in `turns`.
 
 use std::time::Duration;
 
@@ -88,15 +90,18 @@ pub struct Settlement {
     pub state: DeliveryState,
     /// With `Retrying`: how long until the next attempt.
     pub delay: Duration,
+    /// What an operator reads beside the delivery; `None` once it has succeeded.
+    pub last_error: Option<String>,
     /// What the attempt came to.
     pub outcome: Outcome,
     /// How long it took.
     pub took: Duration,
 }
 
-/// Takes a delivery back from a worker whose lease ran out: the attempt is closed as unknown, the crash is counted, and
-/// the delivery is queued again or, at `crashes_max`, dead. `None` when the lease holds after all. Locks the delivery's
-/// row and the attempt's.
+/// Takes a delivery back from a worker whose lease ran out: the attempt is closed as unknown, the crash is counted,
+/// and the delivery is queued again or, at `crashes_max`, dead.
+///
+/// `None` when the lease holds after all. Locks the delivery's row and the attempt's.
 ///
 /// # Errors
 /// Those of the database.
@@ -149,8 +154,9 @@ pub async fn note_waiting(conn: &mut PgConnection, delivery: DeliveryRef, token:
     Ok(())
 }
 
-/// Gives a delivery without a lane a fresh job, due at `run_at`, and takes the old one off the queue. False
-/// when it did not belong to `old` any more, or is finished. Locks the delivery's row, then the old job's.
+/// Gives a delivery without a lane a fresh job, due at `run_at`, and takes the old one off the queue.
+///
+/// False when it did not belong to `old` any more, or is finished. Locks the delivery's row, then the old job's.
 ///
 /// # Errors
 /// Those of the database.

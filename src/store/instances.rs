@@ -1,5 +1,7 @@
-//! What one process (an instance) holds in the database, and how it is set free once that process is gone. The names of an
-//! instance's workers begin with the instance's own name and a slash; so do the leases. Never decides who is dead.
+//! What one process (an instance) holds in the database, and how it is set free once that process is gone.
+//!
+//! The names of an instance's workers begin with the instance's own name and a slash; so do the leases. Never decides
+//! who is dead.
 
 use sqlx::PgConnection;
 

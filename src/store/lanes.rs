@@ -8,8 +8,10 @@ use super::{
 };
 use crate::domain::{JobId, LaneKey};
 
-/// Gives a lane a fresh job, due at `run_at`, and takes the old one off the queue. False when the lane did not
-/// belong to `old` any more; then nothing is changed. Locks the lane's row, then the old job's.
+/// Gives a lane a fresh job, due at `run_at`, and takes the old one off the queue.
+///
+/// False when the lane did not belong to `old` any more; then nothing is changed. Locks the lane's row, then the old
+/// job's.
 ///
 /// # Errors
 /// Those of the database.

@@ -1,5 +1,7 @@
-//! All SQL but the migrations: one file a table, one function a query. A function takes a connection and never begins or
-//! commits: the caller owns the transaction. Times that decide anything are the database's (`oncehook.now()`).
+//! All SQL but the migrations: one file a table, one function a query.
+//!
+//! A function takes a connection and never begins or commits: the caller owns the transaction. Times that decide
+//! anything are the database's (`oncehook.now()`).
 
 pub mod boot_check;
 pub mod connect;
@@ -11,6 +13,7 @@ pub mod instances;
 pub mod jobs;
 pub mod lanes;
 pub mod migrate;
+pub mod pool;
 pub mod receipt_list;
 pub mod receipt_story;
 pub mod record_new;

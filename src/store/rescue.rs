@@ -1,5 +1,7 @@
-//! What the reconciler looks for: lanes and deliveries that no job will run. Reads only; the repair is a guarded move in
-//! `lanes` and `deliveries`, so that what changed between look and repair stays as it is (pitfall B070).
+//! What the reconciler looks for: lanes and deliveries that no job will run.
+//!
+//! Reads only; the repair is a guarded move in `lanes` and `deliveries`, so that what changed between look and repair
+//! stays as it is (pitfall B070).
 
 use std::time::Duration;
 
@@ -21,9 +23,10 @@ pub async fn try_take_turn(conn: &mut PgConnection) -> Result<bool> {
     Ok(done)
 }
 
-/// Lanes whose job is missing, over, or was taken longer than `stuck` ago without anything running: with the job's id as
-/// the lane holds it. Locks nothing. A lane and its job are always committed together, so one statement sees both or
-/// neither.
+/// Lanes whose job is missing, over, or was taken longer than `stuck` ago without anything running: with the job's id
+/// as the lane holds it.
+///
+/// Locks nothing. A lane and its job are always committed together, so one statement sees both or neither.
 ///
 /// # Errors
 /// Those of the database.

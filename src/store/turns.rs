@@ -1,5 +1,7 @@
-//! A worker's turn, one round trip each: settle what ended, claim what is next. Calls the functions of
-//! migrations/0003_turns.sql and reads what they say. Each call is one transaction of its own, unless the caller has one open.
+//! A worker's turn, one round trip each: settle what ended, claim what is next.
+//!
+//! Calls the functions of `migrations/0003_turns.sql` and reads what they say. Each call is one transaction of its own,
+//! unless the caller has one open.
 
 use std::time::Duration;
 
@@ -88,8 +90,10 @@ pub async fn next_turn(conn: &mut PgConnection, asking: &Asking<'_>) -> Result<T
     row.into_turn(asking, attempt)
 }
 
-/// Closes the attempt, moves its delivery on, and asks whose turn it is, all in one transaction. `None`, and nothing
-/// changed, when the lease was lost. Locks the delivery's row and the attempt's, then as [`next_turn`].
+/// Closes the attempt, moves its delivery on, and asks whose turn it is, all in one transaction.
+///
+/// `None`, and nothing changed, when the lease was lost. Locks the delivery's row and the attempt's, then as
+/// [`next_turn`].
 ///
 /// # Errors
 /// Those of the database, and of a row that does not read. After an error it may have happened all the same.
@@ -108,7 +112,7 @@ pub async fn settle_and_next_turn(
         r#"select t.turn as "turn!", t.delivery, t.token, t.wait_until, t.tries, t.trigger, t.route, t.destination,
                   t.ordering_key, t.receipt, t.source, t.delivery_id, t.event_type, t.event_time, t.received_at, t.headers,
                   t.body
-           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19) s(is_done),
+           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19, $20) s(is_done),
                 lateral oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9 and s.is_done) t
            where s.is_done"#,
         route,
@@ -126,6 +130,7 @@ pub async fn settle_and_next_turn(
         end.delay.as_secs_f64(),
         end.outcome.class.as_str(),
         kept_text(&end.outcome.reason),
+        end.last_error.as_deref().map(kept_text),
         answer.map(|answer| i32::from(answer.status)),
         answer.map(|answer| &answer.body[..]),
         answer.is_some_and(|answer| answer.is_cut),

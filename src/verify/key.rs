@@ -13,29 +13,42 @@ use crate::domain::Secret;
 /// The shortest key, in bytes. Shorter ones can be found by trying; an empty one is known to everybody.
 pub const KEY_BYTES_MIN: usize = 16;
 
+/// How secrets of Stripe and of Standard Webhooks begin.
+const PREFIX: &str = "whsec_";
+
 /// Secrets are often copied without their padding, which carries no information.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Why the text of a secret makes no key.
+/// Why the text of a secret makes no key: what follows "the secret".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// It is too short to be a secret.
-    #[error("the key has {bytes} bytes and must have at least {KEY_BYTES_MIN}: use the secret that the provider shows")]
+    #[error("has {bytes} bytes; {KEY_BYTES_MIN} are the least that cannot be guessed")]
     TooShort {
-        /// Bytes of the decoded key.
+        /// Bytes of the decoded key that nobody else knows: Stripe's prefix does not count.
         bytes: usize,
     },
     /// It is no base64, where base64 is needed.
-    #[error("the secret is not base64: use `whsec_` and the base64 text as the provider shows it, with nothing around")]
+    #[error("is not base64, as Standard Webhooks secrets are")]
     NotBase64,
     /// It belongs to the ed25519 variant.
-    #[error(
-        "the secret is one half of an ed25519 key pair (`whpk_`, `whsk_`); use a shared secret, which begins with `whsec_`"
-    )]
+    #[error("is one half of an ed25519 key pair (`whpk_`, `whsk_`), which is not supported")]
     Asymmetric,
+}
+
+impl KeyError {
+    /// What to do instead.
+    #[must_use]
+    pub fn instead(self) -> &'static str {
+        match self {
+            Self::TooShort { .. } => "make a longer one: openssl rand -hex 32, and give it to the sender too",
+            Self::NotBase64 => "copy it whole: `whsec_` and base64 letters after it",
+            Self::Asymmetric => "use a shared secret, which begins with `whsec_`",
+        }
+    }
 }
 
 impl Scheme {
@@ -44,14 +57,18 @@ impl Scheme {
     /// specification). The text is taken as it is: trimming the end of a file is left to whoever reads the file.
     ///
     /// # Errors
-    /// When the key would have less than [`KEY_BYTES_MIN`] bytes, or the text does not have the scheme's form.
+    /// When the key would have less than [`KEY_BYTES_MIN`] secret bytes, or the text does not have the scheme's form.
     pub fn decode_key(self, text: &str) -> Result<Secret, KeyError> {
         let key = match self {
             Self::GitHub | Self::Stripe => text.as_bytes().to_vec(),
             Self::StandardWebhooks => decode_base64(text)?,
         };
-        if key.len() < KEY_BYTES_MIN {
-            return Err(KeyError::TooShort { bytes: key.len() });
+        let bytes = match self {
+            Self::Stripe => text.strip_prefix(PREFIX).unwrap_or(text).len(),
+            Self::GitHub | Self::StandardWebhooks => key.len(),
+        };
+        if bytes < KEY_BYTES_MIN {
+            return Err(KeyError::TooShort { bytes });
         }
         Ok(Secret::new(key))
     }
@@ -61,5 +78,5 @@ fn decode_base64(text: &str) -> Result<Vec<u8>, KeyError> {
     if text.starts_with("whpk_") || text.starts_with("whsk_") {
         return Err(KeyError::Asymmetric);
     }
-    BASE64.decode(text.strip_prefix("whsec_").unwrap_or(text)).map_err(|_| KeyError::NotBase64)
+    BASE64.decode(text.strip_prefix(PREFIX).unwrap_or(text)).map_err(|_| KeyError::NotBase64)
 }

@@ -238,10 +238,8 @@ async fn a_delivery_to_a_destination_that_this_process_does_not_know_waits_and_i
     bench.drain().await;
     assert_eq!(bench.state(delivery).await, DeliveryState::Queued);
     assert!(bench.column::<String>(delivery, "last_error").await.contains("no destination \"deployer\""));
-    let mut config = (**bench.ctx.config.load()).clone();
     let deployer = oncehook::config::Destination { name: "deployer".parse().unwrap(), kind: DestinationKind::Log };
-    config.destinations.insert(deployer.name.clone(), deployer);
-    bench.ctx.config.store(Arc::new(config));
+    bench.reload(|config| drop(config.destinations.insert(deployer.name.clone(), deployer)));
     bench.set_clock(31).await;
     bench.drain().await;
     assert_eq!(bench.state(delivery).await, DeliveryState::Succeeded);

@@ -6,11 +6,13 @@
 mod answers;
 mod cli;
 mod conflicts;
+mod crash;
 mod dedupe;
 mod delivery;
 mod lanes;
 mod migrations;
 mod plans;
+mod pool;
 mod postgres;
 mod receipt_lists;
 mod record_faults;

@@ -1,6 +1,9 @@
 //! Retries, back-off and dead letters, all in our own tables.
 
-use oncehook::domain::DeliveryState;
+use std::{sync::Arc, time::Duration};
+
+use oncehook::{domain::DeliveryState, run::drain_due};
+use tokio::sync::Semaphore;
 
 use crate::support::{bench::Bench, script::Step};
 
@@ -56,6 +59,8 @@ async fn a_rejected_delivery_is_a_dead_letter_at_once() {
     bench.drain().await;
     assert_eq!(bench.state(deliveries[0]).await, DeliveryState::Dead);
     assert_eq!(bench.attempts(deliveries[0]).await, [(1, Some("rejected".into()), Some("never".into()))]);
+    let why = bench.column::<String>(deliveries[0], "last_error").await;
+    assert_eq!(why, "never, which another attempt would not change");
     assert_eq!(bench.state(deliveries[1]).await, DeliveryState::Succeeded);
 }
 
@@ -72,4 +77,26 @@ async fn an_attempt_that_panics_is_unknown_and_tried_again() {
     bench.drain().await;
     assert_eq!(bench.state(deliveries[0]).await, DeliveryState::Succeeded);
     assert_eq!(bench.column::<i32>(deliveries[0], "crashes").await, 0, "a panic is no dead worker");
+}
+
+#[tokio::test]
+async fn an_attempt_that_never_ends_is_cut_off_and_unknown() {
+    let bench = Arc::new(Bench::with(|config| config.run.heartbeat = Duration::from_secs(3_600)).await);
+    let delivery = bench.record(Some("a")).await;
+    bench.script.plan(delivery, [Step::Hold(Arc::new(Semaphore::new(0)))]);
+    let draining = {
+        let bench = bench.clone();
+        tokio::spawn(async move { drain_due(&bench.ctx, "host/1/w").await.unwrap() })
+    };
+    bench.script.until_begun(1).await;
+    // Nothing but the attempt waits for time now.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(6)).await;
+    tokio::time::resume();
+    draining.await.unwrap();
+    bench.check().await;
+    assert_eq!(bench.state(delivery).await, DeliveryState::Retrying);
+    let (_, class, reason) = bench.attempts(delivery).await.remove(0);
+    assert_eq!(class.as_deref(), Some("unknown"));
+    assert!(reason.unwrap().contains("did not end within 5s"));
 }

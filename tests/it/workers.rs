@@ -107,3 +107,48 @@ async fn a_job_that_nobody_can_read_is_set_aside_and_the_worker_lives() {
     bench.run_sql("delete from apalis.jobs where status = 'Killed'").await;
     bench.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_that_break_under_load_cost_nothing_but_time() {
+    let bench = Bench::with(|config| {
+        config.run.heartbeat = Duration::from_millis(500);
+        config.run.lease = Duration::from_secs(2);
+        config.run.rescue = Duration::from_millis(500);
+        config.run.crashes_max = 100;
+    })
+    .await;
+    let observer = bench.database.observer().await;
+    let mut lanes = vec![Vec::new(); 20];
+    for place in 0..400 {
+        let lane = place % lanes.len();
+        lanes[lane].push(bench.record(Some(&format!("lane {lane}"))).await);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let running = start(&bench.ctx, Instance::begin(folder.path()).unwrap());
+    for breaks in 1..=5 {
+        bench.script.until_begun(breaks * 50).await;
+        sqlx::query(
+            "select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and application_name <> 'observer'",
+        )
+        .execute(&observer)
+        .await
+        .unwrap();
+    }
+    let unfinished = "select count(*) from oncehook.deliveries where finished_at is null";
+    while sqlx::query_scalar::<_, i64>(unfinished).fetch_one(&observer).await.unwrap() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(running.stop(GRACE).await);
+    let mut conn = observer.acquire().await.unwrap();
+    crate::support::invariants::assert_lane_invariants(&mut conn).await;
+    let all = "select count(*) from oncehook.deliveries where state = 'succeeded'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(all).fetch_one(&observer).await.unwrap(), 400);
+    // A delivery whose claim or settlement was lost on the way is tried again; it never changes places.
+    let begun = bench.script.begun();
+    for lane in lanes {
+        let mut order: Vec<_> = begun.iter().copied().filter(|delivery| lane.contains(delivery)).collect();
+        order.dedup();
+        assert_eq!(order, lane);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use crate::{
     config::{Config, Source},
@@ -38,7 +38,8 @@ impl SecretOptions {
         } else {
             return Ok(None);
         };
-        scheme.decode_key(&text).map(Some).with_context(|| format!("the secret in {origin} is not usable"))
+        let key = scheme.decode_key(&text);
+        key.map(Some).map_err(|error| anyhow!("the secret in {origin} {error}: {}", error.instead()))
     }
 }
 

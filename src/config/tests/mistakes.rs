@@ -1,6 +1,7 @@
 //! Mistakes in the settings: what is said about each, and that one does not hide the next.
 
 use super::*;
+use crate::route::Routes;
 
 /// Fifteen mistakes, one of a kind each.
 const FULL_OF_MISTAKES: &str = r#"
@@ -81,11 +82,11 @@ fn all_mistakes_are_reported_at_once_with_file_line_key_and_what_to_write() {
 
     FOLDER/oncehook.toml:25: routes[0].events[1]
       problem: is "release*", which is no pattern of event types
-      instead: write a type ("push"), a family ("release.*": release and release.published), or "*"
+      instead: write an event type with all below it ("push", "release", "release.*"), or "*"
 
     FOLDER/oncehook.toml:26: routes[0].filter
-      problem: speaks of `pyload`, which does not exist: it could never be true
-      instead: did you mean `payload`?
+      problem: speaks of "pyload", which does not exist
+      instead: did you mean payload? A filter sees payload, event and source
 
     FOLDER/oncehook.toml:27: routes[0].order
       problem: is "event", which comes with a later version
@@ -222,7 +223,7 @@ fn the_url_of_a_destination_is_checked_and_never_shown() {
 
 #[test]
 fn event_patterns_and_filters_must_be_readable() {
-    for wrong in ["", "re*", "*.opened", "release.", "a b", "**", "release.*.x"] {
+    for wrong in ["", "re*", "*.opened", "release.", "a b", "**", "release.*.x", "é"] {
         let text = mistakes_with("events = [\"*\"]", &format!("events = [\"push\", \"{wrong}\"]"));
         assert!(text.contains("routes[0].events[1]"), "{wrong}: {text}");
     }
@@ -231,7 +232,8 @@ fn event_patterns_and_filters_must_be_readable() {
     for good in
         ["payload.commits.exists(c, c.id == \"x\")", "has(payload.action) && source == \"y\"", "event == \"push\""]
     {
-        assert!(filtered(good).load().is_ok(), "{good}");
+        let config = filtered(good).load().expect(good).config;
+        assert!(Routes::compile(&config.routes).is_ok(), "what is loaded can be used: {good}");
     }
     insta::assert_snapshot!(filtered("payload.ref = 1").mistakes(), @r#"
     the configuration has a mistake
@@ -244,7 +246,7 @@ fn event_patterns_and_filters_must_be_readable() {
                ERROR: <input>:1:15: Syntax error: extraneous input '1' expecting <EOF>
                | payload.ref = 1
                | ..............^
-      instead: write a CEL expression (https://cel.dev) over "payload", "event", "source", such as 'payload.ref == "refs/heads/main"'
+      instead: write a CEL expression (https://cel.dev) over payload, event and source, such as 'payload.ref == "refs/heads/main"'
     "#);
 }
 

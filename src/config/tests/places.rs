@@ -157,14 +157,3 @@ fn b149_variables_that_are_no_settings_are_named_with_a_suggestion() {
       instead: write it as in the file: [{ env = "NAME" }] for secrets, ["a", "b"] for texts
     "#);
 }
-
-#[test]
-fn a_swapped_configuration_is_seen_by_every_clone_but_not_by_who_kept_the_old_one() {
-    let one = Case::new(SMALL, &[]).load().unwrap().config;
-    let mut two = one.clone();
-    two.intake.threads = 9;
-    let live = Live::new(one);
-    let (clone, kept) = (live.clone(), live.keep());
-    live.swap(two);
-    assert_eq!((clone.now().intake.threads, kept.intake.threads), (9, 2));
-}

@@ -59,6 +59,12 @@ fn a_short_key_is_refused_by_its_decoded_length() {
         assert_eq!(scheme.decode_key(&"x".repeat(15)).unwrap_err(), KeyError::TooShort { bytes: 15 });
         assert!(scheme.decode_key(&"x".repeat(16)).is_ok());
     }
+    let prefixed = format!("whsec_{}", "x".repeat(15));
+    assert_eq!(
+        Scheme::Stripe.decode_key(&prefixed).unwrap_err(),
+        KeyError::TooShort { bytes: 15 },
+        "all know the prefix"
+    );
     for text in ["", "whsec_"] {
         assert_eq!(standard(text), Err(KeyError::TooShort { bytes: 0 }));
     }

@@ -3,8 +3,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use arc_swap::ArcSwap;
 use oncehook::{
+    blueprint::Blueprint,
+    clock::Clock,
     config::{self, Config},
     domain::{DeliveryRef, DeliveryState, JobId, LaneKey, OrderingKey, ReceiptId},
     run::{Context, Doorbell, Stop, drain_due},
@@ -18,7 +19,7 @@ pub struct Bench {
     pub ctx: Context,
     pub script: Arc<Script>,
     // Dropped last.
-    _database: Database,
+    pub database: Database,
 }
 
 pub const ROUTE: &str = "deploy";
@@ -36,12 +37,19 @@ impl Bench {
         change(&mut config);
         let ctx = Context {
             pool: database.pool.clone(),
-            config: Arc::new(ArcSwap::from_pointee(config)),
+            live: blueprint(config).live(),
             deliverer: script.clone(),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
-        Self { ctx, script, _database: database }
+        Self { ctx, script, database }
+    }
+
+    /// Changes the configuration while everything runs.
+    pub fn reload(&self, change: impl FnOnce(&mut Config)) {
+        let mut config = (*self.ctx.live.load().config).clone();
+        change(&mut config);
+        self.ctx.live.store(Arc::new(blueprint(config)));
     }
 
     pub fn pool(&self) -> &PgPool {
@@ -140,6 +148,10 @@ impl Bench {
             tokio::task::yield_now().await;
         }
     }
+}
+
+fn blueprint(config: Config) -> Blueprint {
+    Blueprint::of(Arc::new(config), &Clock::system()).unwrap()
 }
 
 pub fn lane(key: &str) -> LaneKey {

@@ -9,7 +9,7 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufStream},
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{Semaphore, watch},
     task::JoinHandle,
 };
 
@@ -20,6 +20,8 @@ pub enum Reply {
     Status(u16),
     /// This status, with header lines and a body.
     Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// This status, once the gate has a permit.
+    StatusAfter(u16, Arc<Semaphore>),
     /// These bytes, after which the connection is closed.
     Raw(Vec<u8>),
     /// These bytes, after which the connection is reset.
@@ -186,6 +188,11 @@ async fn answer(stream: &mut BufStream<TcpStream>, reply: Reply) -> std::io::Res
         }
         Reply::Answer(status, headers, body) => {
             write_answer(stream, status, &headers, &body).await?;
+            return Ok(true);
+        }
+        Reply::StatusAfter(status, gate) => {
+            gate.acquire().await.expect("the gate is never closed").forget();
+            write_answer(stream, status, &[], b"{}").await?;
             return Ok(true);
         }
         Reply::Raw(bytes) => {

@@ -83,6 +83,7 @@ pub fn success() -> Settlement {
     Settlement {
         state: DeliveryState::Succeeded,
         delay: Duration::ZERO,
+        last_error: None,
         outcome: outcome(OutcomeClass::Succeeded, "taken"),
         took: Duration::ZERO,
     }
