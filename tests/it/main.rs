@@ -9,6 +9,7 @@ mod conflicts;
 mod crash;
 mod dedupe;
 mod delivery;
+mod delivery_request;
 mod lanes;
 mod migrations;
 mod plans;

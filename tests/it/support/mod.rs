@@ -8,6 +8,7 @@ pub mod destination;
 pub mod invariants;
 mod keeper;
 pub mod own_cluster;
+pub mod parcel;
 pub mod process;
 pub mod recorders;
 pub mod script;
