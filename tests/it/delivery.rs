@@ -2,62 +2,21 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use bytes::Bytes;
 use oncehook::{
     clock::Clock,
     config::{Destination, DestinationKind, HttpDestination},
-    deliver::{Destinations, Parcel},
-    domain::{
-        ANSWER_KEPT_BYTES, DeliveryId, DeliveryRef, DestinationName, EventType, Headers, OrderingKey, Outcome,
-        OutcomeClass, ReceiptId, Secret,
-    },
+    deliver::Destinations,
+    domain::{ANSWER_KEPT_BYTES, Outcome, OutcomeClass},
 };
-
 use tokio::io::AsyncWriteExt as _;
 
-use crate::support::destination::{Reply, TestDestination};
+use crate::support::{
+    destination::{Reply, TestDestination},
+    parcel::{AMPLE, destinations, name, parcel, settings},
+};
 
-/// Long enough to be no matter of timing for what is to succeed.
-const AMPLE: Duration = Duration::from_secs(60);
-/// Short, for what is to run out.
+/// For what is to run out.
 const SHORT: Duration = Duration::from_millis(100);
-
-fn settings(url: url::Url) -> HttpDestination {
-    HttpDestination {
-        url,
-        connect_timeout: AMPLE,
-        first_byte_timeout: AMPLE,
-        timeout: AMPLE,
-        secret: None,
-        retry_statuses: vec![],
-    }
-}
-
-fn name() -> DestinationName {
-    "deployer".parse().unwrap()
-}
-
-fn destinations(kind: DestinationKind, clock: &Clock) -> Destinations {
-    Destinations::new(&BTreeMap::from([(name(), Destination { name: name(), kind })]), clock).unwrap()
-}
-
-fn parcel() -> Parcel {
-    let headers: Headers = [("content-type", "application/json"), ("x-github-event", "push")].into_iter().collect();
-    Parcel {
-        delivery: DeliveryRef::new(),
-        attempt: 1,
-        source: "github".parse().unwrap(),
-        receipt: ReceiptId::new(),
-        delivery_id: DeliveryId::parse(b"72d3162e-cc78-11e3-81ab-4c9367dc0958").unwrap(),
-        event_type: EventType::new("push"),
-        ordering_key: Some(OrderingKey::new("repository/1")),
-        event_time: None,
-        received_at: Clock::system().now(),
-        headers,
-        body: Bytes::from_static(b"{\"ref\": \"refs/heads/main\"}\n"),
-        is_stale: false,
-    }
-}
 
 async fn attempt(settings: HttpDestination) -> Outcome {
     destinations(DestinationKind::Http(settings), &Clock::system()).deliver(&name(), &parcel()).await
@@ -249,78 +208,6 @@ async fn a_retry_after_is_passed_on() {
                 None => assert_eq!(outcome.retry_after, None, "{value}"),
             }
         }
-    }
-}
-
-#[tokio::test]
-async fn the_body_arrives_unchanged_with_its_type_and_the_documented_headers() {
-    let destination = TestDestination::start([]).await;
-    let to = destinations(DestinationKind::Http(settings(destination.url())), &Clock::system());
-    for body in [
-        Bytes::new(),
-        Bytes::from_static(b"{\"a\":\"\\u0000\", \"b\":\xff}\r\n"),
-        Bytes::from(vec![b'x'; 3 * 64 * 1024 + 1]),
-    ] {
-        let parcel = Parcel { body: body.clone(), is_stale: true, ..parcel() };
-        let outcome = to.deliver(&name(), &parcel).await;
-        assert_eq!(outcome.class, OutcomeClass::Succeeded, "{outcome:?}");
-        let request = destination.received().pop().unwrap();
-        assert_eq!(request.request_line, "POST /hooks HTTP/1.1");
-        assert!(request.body == body, "the body was changed");
-        let delivery = parcel.delivery.to_string();
-        let receipt = parcel.receipt.to_string();
-        for (header, value) in [
-            ("content-type", "application/json"),
-            ("x-github-event", "push"),
-            ("idempotency-key", delivery.as_str()),
-            ("oncehook-source", "github"),
-            ("oncehook-event", "push"),
-            ("oncehook-receipt", &receipt),
-            ("oncehook-delivery-id", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
-            ("oncehook-attempt", "1"),
-            ("oncehook-ordering-key", "repository/1"),
-            ("oncehook-stale", "true"),
-            ("ce-specversion", "1.0"),
-            ("ce-id", &receipt),
-            ("ce-source", "/hooks/github"),
-            ("ce-type", "push"),
-            ("ce-subject", "repository/1"),
-        ] {
-            assert_eq!(request.header(header), Some(value), "{header}");
-        }
-        assert!(request.header("user-agent").unwrap().starts_with("oncehook/"));
-        assert_eq!(request.header("transfer-encoding"), None);
-        assert_eq!(request.header("webhook-signature"), None, "a destination without a secret is not signed for");
-    }
-}
-
-#[tokio::test]
-async fn each_attempt_carries_a_fresh_signature_that_the_reference_library_accepts() {
-    let destination = TestDestination::start([Reply::Status(500)]).await;
-    let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-    let decoded = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, key).unwrap();
-    let clock = Clock::system();
-    let signed = HttpDestination { secret: Some(Secret::new(decoded)), ..settings(destination.url()) };
-    let to = destinations(DestinationKind::Http(signed), &clock);
-    let parcel = parcel();
-    to.deliver(&name(), &parcel).await;
-    clock.advance(chrono::TimeDelta::minutes(-4));
-    to.deliver(&name(), &Parcel { attempt: 2, ..parcel }).await;
-
-    let requests = destination.wait_for(2).await;
-    let webhook = standardwebhooks::Webhook::new(key).unwrap();
-    for request in &requests {
-        let mut headers = reqwest::header::HeaderMap::new();
-        for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
-            headers.insert(name, request.header(name).unwrap().parse().unwrap());
-        }
-        webhook.verify(&request.body, &headers).unwrap();
-    }
-    for same in ["idempotency-key", "webhook-id"] {
-        assert_eq!(requests[0].header(same), requests[1].header(same));
-    }
-    for other in ["webhook-timestamp", "webhook-signature", "oncehook-attempt"] {
-        assert_ne!(requests[0].header(other), requests[1].header(other));
     }
 }
 

@@ -10,6 +10,7 @@ mod connections;
 mod crash;
 mod dedupe;
 mod delivery;
+mod delivery_request;
 mod freshness;
 mod hostile_bodies;
 mod lanes;

@@ -11,6 +11,8 @@ use std::{
 
 use oncehook::postgres::Setup;
 
+use super::until::until;
+
 /// Longer than the pause between the test binaries of one run, shorter than anybody minds.
 const IDLE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -55,12 +57,8 @@ pub async fn find_or_start() -> String {
     }
     let _ = std::fs::remove_file(dir.join("ready"));
     spawn_keeper(dir);
-    let started_at = Instant::now();
-    while !dir.join("ready").exists() {
-        let log = || std::fs::read_to_string(dir.join("keeper.log")).unwrap_or_default();
-        assert!(started_at.elapsed() < Duration::from_secs(120), "the keeper did not start a server:\n{}", log());
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    let log = dir.join("keeper.log");
+    until(&format!("the keeper starts a server; see {}", log.display()), async || dir.join("ready").exists()).await;
     read_state(dir).expect("a keeper that is ready has written where").1
 }
 
@@ -130,8 +128,9 @@ async fn wait_until_idle(dir: &Path) -> File {
     let users = open(&dir.join("users"));
     let startup = open(&dir.join("lock"));
     let mut used_at = Instant::now();
+    let mut look = tokio::time::interval(LOOK_EVERY);
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        look.tick().await;
         let is_starting = startup.try_lock().is_err();
         let is_used = users.try_lock().is_err();
         if !is_used {

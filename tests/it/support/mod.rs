@@ -11,6 +11,7 @@ pub mod invariants;
 mod keeper;
 pub mod log;
 pub mod own_cluster;
+pub mod parcel;
 pub mod process;
 pub mod recorders;
 pub mod script;

@@ -4,7 +4,6 @@ use std::{
     fs::{File, Permissions},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 use nix::{
@@ -14,7 +13,7 @@ use nix::{
 use oncehook::postgres::{Embedded, PostgresError, Setup};
 use tempfile::TempDir;
 
-use super::keeper;
+use super::{keeper, until::until};
 
 /// A data folder whose server, if one runs, ends with it.
 #[derive(Debug)]
@@ -100,12 +99,9 @@ impl OwnCluster {
     async fn signal_and_wait(&self, signal: Signal) {
         let pid = self.pid().expect("the server runs");
         kill(pid, signal).expect("the server can be signalled");
-        let started_at = Instant::now();
         // A dead child of ours has no working folder any more, whether it has been waited for or not.
-        while std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok() {
-            assert!(started_at.elapsed() < Duration::from_secs(30), "the server {pid} survives {signal}");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let is_gone = async || std::fs::read_link(format!("/proc/{pid}/cwd")).is_err();
+        until(&format!("the server {pid} ends after {signal}"), is_gone).await;
     }
 }
 
