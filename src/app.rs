@@ -85,7 +85,7 @@ impl App {
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
-        let tally = Arc::new(Tally::of(config.sources.keys()));
+        let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
             None => None,
@@ -94,14 +94,14 @@ impl App {
             let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
             let pool = database.pool("record", &settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
-            let intake = Intake { live, recorder, budget: Budget::new(), tally: tally.clone(), clock };
+            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
         } else {
             (None, None)
         };
-        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally })
+        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget })
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
         Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
     }

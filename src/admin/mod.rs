@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     config,
     health::Health,
-    intake::{BoundServer, Tally},
+    intake::{BoundServer, Budget, Tally},
 };
 
 /// Threads for the operator's port: it serves people and probes.
@@ -24,6 +24,8 @@ pub struct Admin {
     pub health: Health,
     /// Counts of answers on the intake port.
     pub tally: Arc<Tally>,
+    /// Bytes of bodies in memory.
+    pub budget: Budget,
 }
 
 /// Binds the port and makes the server.
@@ -64,5 +66,6 @@ async fn readyz(admin: web::Data<Admin>) -> HttpResponse {
 
 /// Prometheus text.
 async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
-    HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(admin.tally.to_prometheus())
+    let text = admin.tally.to_prometheus() + &admin.budget.to_prometheus();
+    HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

@@ -1,6 +1,8 @@
 //! Answers to requests that were recorded. An operator reads them in the provider's dashboard: they say what happened and
 //! which receipt to look for.
 
+use std::borrow::Cow;
+
 use actix_web::{HttpResponse, http::StatusCode};
 use serde_json::json;
 
@@ -10,8 +12,14 @@ use crate::{
     domain::{Arrival, DeliveryId, EventType, NewReceipt, SeenBefore},
 };
 
-/// Deliveries listed in an answer; providers keep the first few hundred bytes of it.
-const DELIVERIES_LISTED_MAX: usize = 5;
+/// The longest answer: providers show the first few hundred bytes, and half a sentence helps nobody.
+const ANSWER_BYTES_MAX: usize = 300;
+
+/// Room for what stands behind the list of deliveries: how many more there are.
+const MORE_BYTES: usize = 24;
+
+/// The longest text of a request that is repeated in an answer; the sender knows the rest.
+const QUOTED_LENGTH_MAX: usize = 64;
 
 /// What the answer needs of a receipt that has gone into the recorder.
 pub(super) struct Summary {
@@ -52,8 +60,8 @@ impl Answered {
             Arrival::First { receipt } => HttpResponse::Ok().json(json!({
                 "status": "accepted",
                 "receipt": receipt,
-                "delivery_id": self.summary.delivery_id,
-                "event_type": self.summary.event_type,
+                "delivery_id": quoted(self.summary.delivery_id.as_str()),
+                "event_type": quoted(self.summary.event_type.as_str()),
                 "deliveries": self.summary.deliveries,
             })),
             Arrival::Duplicate(seen) => HttpResponse::Ok().json(duplicate(seen)),
@@ -62,19 +70,35 @@ impl Answered {
     }
 }
 
+fn quoted(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(QUOTED_LENGTH_MAX) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+    }
+}
+
+/// Lists as many deliveries as there is room for, and says how many it left out.
 fn duplicate(seen: &SeenBefore) -> serde_json::Value {
-    let listed: Vec<_> = seen
-        .deliveries
-        .iter()
-        .take(DELIVERIES_LISTED_MAX)
-        .map(|(route, _, state)| json!({ "route": route, "state": state }))
-        .collect();
-    json!({
+    let mut answer = json!({
         "status": "duplicate",
         "receipt": seen.receipt,
         "first_received_at": seen.first_received_at,
-        "deliveries": listed,
-    })
+        "deliveries": [],
+    });
+    let mut room = ANSWER_BYTES_MAX.saturating_sub(answer.to_string().len() + MORE_BYTES);
+    let mut listed = Vec::new();
+    for (route, _, state) in &seen.deliveries {
+        let delivery = json!({ "route": route, "state": state });
+        let with_comma = delivery.to_string().len() + 1;
+        if with_comma > room {
+            answer["more_deliveries"] = json!(seen.deliveries.len() - listed.len());
+            break;
+        }
+        room -= with_comma;
+        listed.push(delivery);
+    }
+    answer["deliveries"] = json!(listed);
+    answer
 }
 
 fn conflict(source: &Source, seen: &SeenBefore) -> HttpResponse {

@@ -32,6 +32,17 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// The bytes taken as Prometheus text.
+    #[must_use]
+    pub fn to_prometheus(&self) -> String {
+        format!(
+            "# HELP oncehook_body_bytes_in_memory Bytes of request bodies held; intake.in_flight_bytes_max bounds them.\n\
+             # TYPE oncehook_body_bytes_in_memory gauge\n\
+             oncehook_body_bytes_in_memory {}\n",
+            self.used()
+        )
+    }
+
     /// A share of no bytes, to grow with what arrives.
     pub(super) fn share(&self) -> Share {
         Share { budget: self.clone(), bytes: 0 }

@@ -29,7 +29,7 @@ use crate::{
     clock::Clock,
     config::{Dedupe, Source},
     crash_point::crash_point,
-    domain::{NewReceipt, ReceiptId},
+    domain::{Flag, NewReceipt, ReceiptId},
     provider::{self, Identity},
     record::Recorder,
     route::{Event, Plan},
@@ -145,6 +145,17 @@ async fn identify(
     identified.map_err(|error| Problem::malformed(&error))
 }
 
+/// The remark on a signed request to a source that takes unsigned ones: its provider signs, and nobody looks (pitfall B024).
+fn signed_but_not_checked(source: &Source, incoming: &Incoming) -> Option<Flag> {
+    if source.scheme.is_some() {
+        return None;
+    }
+    let header = verify::signature_header(&incoming.headers)?;
+    Some(Flag::new(&format!(
+        "signed but not checked: the request has {header}; set `secrets` of the source and remove `allow_unsigned`"
+    )))
+}
+
 /// Puts together what is recorded.
 fn new_receipt(
     source: &Source,
@@ -158,7 +169,8 @@ fn new_receipt(
         Dedupe::PerEvent => String::new(),
         Dedupe::PerHook => identity.hook_id.clone().unwrap_or_default(),
     };
-    let flags = identity.flags.into_iter().chain(plan.flags()).collect();
+    let flags =
+        identity.flags.into_iter().chain(plan.flags()).chain(signed_but_not_checked(source, &incoming)).collect();
     let (secret, signed_at) = verified.map(|verified| (verified.secret, verified.signed_at)).unzip();
     NewReceipt {
         id: ReceiptId::new(),

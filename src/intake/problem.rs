@@ -47,9 +47,12 @@ impl Problem {
     }
 
     pub(super) fn unknown_source(name: &str) -> Self {
-        let name: String = name.chars().filter(char::is_ascii_graphic).take(QUOTED_LENGTH_MAX).collect();
+        // Nothing that JSON would have to escape: the answer keeps its length, and a scanner's text stays harmless.
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.~".contains(letter);
+        let quoted: String =
+            name.chars().take(QUOTED_LENGTH_MAX).map(|letter| if is_plain(letter) { letter } else { '?' }).collect();
         let detail = format!(
-            "no source is named {name:?}; check the path: it is /hooks/ and the source's name, no slash behind"
+            "no source is named '{quoted}'; check the path: it is /hooks/ and the source's name, no slash behind"
         );
         Self::new(Turnout::UnknownSource, StatusCode::NOT_FOUND, "unknown-source", "Unknown source", detail).closing()
     }

@@ -1,8 +1,12 @@
 //! The head of a request: header lines within limits, secrets removed, the peer's address.
 
 use actix_web::{HttpRequest, http::header::CONTENT_LENGTH};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
 use chrono::{DateTime, Utc};
+use memchr::memmem;
 
 use super::problem::Problem;
 use crate::{
@@ -59,14 +63,8 @@ impl Incoming {
     /// Removes credentials, and any value that is one of `secrets` in plain, base64 or hexadecimal form, so that none is ever
     /// written. Signatures stay: they are no secrets, and evidence.
     pub(super) fn redact(&mut self, secrets: &[Secret]) {
-        let forms: Vec<Vec<u8>> = secrets
-            .iter()
-            .flat_map(|secret| {
-                let key = secret.expose();
-                [key.to_vec(), STANDARD.encode(key).into_bytes(), hex::encode(key).into_bytes()]
-            })
-            .collect();
-        let holds_secret = |value: &[u8]| forms.iter().any(|form| value.windows(form.len()).any(|part| part == form));
+        let forms: Vec<Vec<u8>> = secrets.iter().flat_map(forms_of).collect();
+        let holds_secret = |value: &[u8]| forms.iter().any(|form| memmem::find(value, form).is_some());
         self.headers = self
             .headers
             .iter()
@@ -78,6 +76,22 @@ impl Incoming {
     }
 }
 
+/// The ways in which a secret could be written. Base64 without its padding is the beginning of base64 with it.
+fn forms_of(secret: &Secret) -> Vec<Vec<u8>> {
+    let key = secret.expose();
+    if key.is_empty() {
+        // Nothing is found everywhere, and tells nothing.
+        return Vec::new();
+    }
+    vec![
+        key.to_vec(),
+        STANDARD_NO_PAD.encode(key).into_bytes(),
+        URL_SAFE_NO_PAD.encode(key).into_bytes(),
+        hex::encode(key).into_bytes(),
+        hex::encode_upper(key).into_bytes(),
+    ]
+}
+
 /// What `Content-Length` says, where it is a number; the HTTP library refuses the rest.
 fn announced_bytes(request: &HttpRequest) -> Option<u64> {
     request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
@@ -85,14 +99,36 @@ fn announced_bytes(request: &HttpRequest) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     fn redacted(name: &str, value: &[u8]) -> Vec<u8> {
-        let secret = Secret::new(b"ghsecret-0123456789".to_vec());
+        redacted_with(b"ghsecret-0123456789", name, value)
+    }
+
+    fn redacted_with(key: &[u8], name: &str, value: &[u8]) -> Vec<u8> {
         let headers = [(name, value)].into_iter().collect();
         let mut incoming = Incoming { headers, remote_address: None, received_at: DateTime::UNIX_EPOCH };
-        incoming.redact(&[secret]);
+        incoming.redact(&[Secret::new(key.to_vec())]);
         incoming.headers.only(name).unwrap().to_vec()
+    }
+
+    #[test]
+    fn any_secret_can_be_looked_for_even_none() {
+        for key in [&b""[..], b"\0", b"\xff\xfe\xfd~~~???", &[0; 200]] {
+            assert_eq!(redacted_with(key, "x-a", b""), b"");
+            assert_eq!(redacted_with(key, "x-a", b"ordinary"), b"ordinary");
+            let written = [
+                key.to_vec(),
+                STANDARD.encode(key).into_bytes(),
+                URL_SAFE_NO_PAD.encode(key).into_bytes(),
+                hex::encode_upper(key).into_bytes(),
+            ];
+            for form in written.iter().filter(|form| !form.is_empty()) {
+                assert_eq!(redacted_with(key, "x-a", &[b"key=", &form[..], b";"].concat()), REDACTED, "{key:?}");
+            }
+        }
     }
 
     /// B131: GitHub itself sent the secret in a header; who stored all headers stored the secret.

@@ -1,5 +1,6 @@
-//! Group commit: takes verified, identified requests, writes many of them in one transaction, tells each what it came to
-//! after the commit. A lone request never waits on a timer: a batch is whatever waits when the last one is through.
+//! Group commit: takes verified, identified requests, writes many of them in one transaction, answers after the commit.
+//!
+//! A lone request never waits on a timer: a batch is whatever waits when the last one is through.
 //!
 //! `batch` decides how much is taken at once, `commit` talks to the database, this file is the handle between.
 

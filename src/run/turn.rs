@@ -70,12 +70,13 @@ impl Turns<'_> {
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
             return Ok(Step::Fenced);
         };
-        if let (Turn::Fenced, Work::Lane(lane)) = (&turn, self.work) {
+        let step = self.take(&asking, turn).await?;
+        if let (Step::Fenced, Work::Lane(lane)) = (&step, self.work) {
             // Another job parked the lane until our lease would end. That is now.
             lanes::bring_lane_forward(&mut *self.ctx.pool.acquire().await?, lane).await?;
             self.ctx.doorbell.ring();
         }
-        self.take(&asking, turn).await
+        Ok(step)
     }
 
     /// Settles, and tries again for as long as the lease may hold: the effect has happened, and a database that restarts

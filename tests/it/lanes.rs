@@ -8,6 +8,7 @@ use oncehook::{
     run::{Drained, drain_due, drain_job},
     store::{
         jobs::{RunAt, Work, due_jobs, insert_job},
+        lanes::replace_lane_job,
         turns::{Asking, Turn, next_turn, settle_and_next_turn},
     },
 };
@@ -95,6 +96,24 @@ async fn eight_workers_on_one_lane_keep_its_order() {
         assert_eq!(bench.count("select deadlocks from pg_stat_database where datname = current_database()").await, 0);
         assert_one_at_a_time(&bench.script, &deliveries.iter().map(|delivery| (*delivery, 0)).collect());
     }
+}
+
+/// Another job may park the lane between a worker's last look and its retiring of the lane.
+#[tokio::test]
+async fn a_lane_that_was_parked_for_a_worker_which_then_finds_it_empty_does_not_wait_for_its_lease() {
+    let bench = Bench::new().await;
+    bench.record(Some("a")).await;
+    let (id, payload) = due_jobs(&mut bench.pool().acquire().await.unwrap(), 1).await.unwrap().remove(0);
+    let mut parking = bench.pool().begin().await.unwrap();
+    let later = RunAt::After(Duration::from_secs(30));
+    assert!(replace_lane_job(&mut parking, &lane("a"), &id, JobId::new(), later).await.unwrap());
+    let (ctx, work) = (bench.ctx.clone(), Work::decode(&payload).unwrap());
+    let worker = tokio::spawn(async move { drain_job(&ctx, "host/1/w", id.parse().unwrap(), &work).await });
+    bench.until_somebody_waits_for_a_lock().await;
+    parking.commit().await.unwrap();
+    assert_eq!(worker.await.unwrap().unwrap(), Drained::Fenced);
+    bench.drain().await;
+    assert_eq!(bench.count("select count(*) from oncehook.lanes").await, 0);
 }
 
 #[tokio::test]

@@ -17,13 +17,13 @@ use oncehook::{
         record_seen_before::{classify_seen_before, record_seen_before},
     },
 };
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 
 use crate::support::{
     app::TestApp,
     cluster::fresh_database,
     destination::TestDestination,
-    invariants::assert_lane_invariants,
+    invariants::{assert_lane_invariants, until_somebody_waits_for_a_lock},
     recorders::event,
     sender::{Letter, Sender},
 };
@@ -31,7 +31,7 @@ use crate::support::{
 const AT_ONCE: usize = 50;
 
 /// Two nodes with one route to a service.
-async fn two_nodes(service: &TestDestination) -> (TestApp, App) {
+async fn two_nodes(service: &TestDestination, order: &str) -> (TestApp, App) {
     let config = format!(
         r#"
         [intake]
@@ -49,6 +49,7 @@ async fn two_nodes(service: &TestDestination) -> (TestApp, App) {
         source = "github"
         events = ["*"]
         destination = "service"
+        order = "{order}"
         "#,
         service.url()
     );
@@ -69,9 +70,18 @@ async fn send_at_once(letters: impl Iterator<Item = Letter>) -> HashMap<String, 
 
 #[tokio::test]
 async fn fifty_duplicates_at_once_on_two_nodes_are_one_receipt_one_delivery_and_one_effect() {
-    const ROUNDS: usize = 200;
+    send_duplicates_at_once("arrival").await;
+}
+
+#[tokio::test]
+async fn fifty_duplicates_at_once_are_one_effect_without_lanes_too() {
+    send_duplicates_at_once("none").await;
+}
+
+async fn send_duplicates_at_once(order: &str) {
+    const ROUNDS: usize = 100;
     let service = TestDestination::start([]).await;
-    let (app, other) = two_nodes(&service).await;
+    let (app, other) = two_nodes(&service, order).await;
     let senders = [app.sender(), Sender::to(other.intake_address().unwrap(), app.clock().clone())];
     for round in 0..ROUNDS {
         let letter = |n: usize| senders[n % 2].push("main").id(&format!("guid-{round}"));
@@ -79,9 +89,9 @@ async fn fifty_duplicates_at_once_on_two_nodes_are_one_receipt_one_delivery_and_
         let expected = [("accepted".to_owned(), 1), ("duplicate".to_owned(), AT_ONCE - 1)];
         assert_eq!(counts, HashMap::from(expected), "round {round}");
     }
-    assert_eq!(app.count("select count(*) from oncehook.receipts").await, 200);
-    assert_eq!(app.count("select count(*) from oncehook.deliveries").await, 200);
-    assert_eq!(app.count("select (count(*) + sum(repeats))::bigint from oncehook.arrivals").await, 200 * 49);
+    assert_eq!(app.count("select count(*) from oncehook.receipts").await, 100);
+    assert_eq!(app.count("select count(*) from oncehook.deliveries").await, 100);
+    assert_eq!(app.count("select (count(*) + sum(repeats))::bigint from oncehook.arrivals").await, 100 * 49);
     assert_eq!(app.count("select count(*) from oncehook.conflicts").await, 0);
     assert_lane_invariants(&mut app.database().await).await;
     app.run_until_idle().await;
@@ -94,7 +104,7 @@ async fn fifty_duplicates_at_once_on_two_nodes_are_one_receipt_one_delivery_and_
 async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_kept_and_not_run() {
     const ROUNDS: usize = 40;
     let service = TestDestination::start([]).await;
-    let (app, other) = two_nodes(&service).await;
+    let (app, other) = two_nodes(&service, "arrival").await;
     let senders = [app.sender(), Sender::to(other.intake_address().unwrap(), app.clock().clone())];
     for round in 0..ROUNDS {
         // Of another repository each, so that a loser's delivery would be in a lane of its own.
@@ -125,10 +135,16 @@ async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_
 #[tokio::test]
 async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
     let service = TestDestination::start([]).await;
-    let (app, other) = two_nodes(&service).await;
+    let (app, other) = two_nodes(&service, "arrival").await;
     let addresses = [app.app().intake_address().unwrap(), other.intake_address().unwrap()];
     let (clock, ticks, is_over) = (app.clock().clone(), Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let mut watcher = app.database().await;
+    // Between the number and the commit: without the lane's lock, long enough for another to overtake.
+    let linger = "create function linger() returns trigger language plpgsql as
+            $$ begin perform count(*) from generate_series(1, (random() * 40000)::int); return null; end $$;
+        create constraint trigger linger after insert on oncehook.deliveries deferrable initially deferred
+            for each row execute function linger()";
+    sqlx::raw_sql(linger).execute(&mut watcher).await.unwrap();
     let watched = {
         let is_over = is_over.clone();
         async move {
@@ -190,6 +206,35 @@ async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
     assert_eq!(service.received().len(), 240);
 }
 
+/// The sequence is allotted under the lane's lock, which is held until the commit.
+#[tokio::test]
+async fn a_recorder_waits_for_the_one_that_records_into_the_same_lane() {
+    let database = fresh_database().await;
+    let (mut one, mut other, mut watcher) =
+        (database.connect().await, database.connect().await, database.connect().await);
+    // The lane is open already in the second round.
+    for round in 0..2 {
+        let [first, second, elsewhere] = [("first", "lane"), ("second", "lane"), ("third", "another lane")]
+            .map(|(name, lane)| event(&format!("{name}-{round}"), Some(lane), "{}"));
+        let mut tx = one.begin().await.unwrap();
+        record_new(&mut tx, &[&first]).await.unwrap();
+        assert_eq!(record_new(&mut other, &[&elsewhere]).await.unwrap().len(), 1, "other lanes do not wait");
+        let batch = [&second];
+        let mut waiting = Box::pin(record_new(&mut other, &batch));
+        tokio::select! {
+            _ = &mut waiting => panic!("it did not wait"),
+            () = until_somebody_waits_for_a_lock(&mut watcher) => {}
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(waiting.await.unwrap().len(), 1);
+    }
+    let order = "select array_agg(r.delivery_id order by d.seq) from oncehook.deliveries d
+        join oncehook.receipts r on r.id = d.receipt_id where d.ordering_key = 'lane'";
+    let order: Vec<String> = sqlx::query_scalar(order).fetch_one(&mut watcher).await.unwrap();
+    assert_eq!(order, ["first-0", "second-0", "first-1", "second-1"]);
+    assert_lane_invariants(&mut watcher).await;
+}
+
 /// As the committer does it; gives how many were new.
 async fn record_all(conn: &mut PgConnection, events: &[NewReceipt]) -> usize {
     let all: Vec<_> = events.iter().collect();
@@ -206,19 +251,19 @@ async fn record_all(conn: &mut PgConnection, events: &[NewReceipt]) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_recorders_with_the_same_events_in_opposite_orders_never_deadlock() {
     const EVENTS: usize = 500;
+    const ROUNDS: usize = 16;
     let database = fresh_database().await;
     let (mut one, mut other) = (database.connect().await, database.connect().await);
     for conn in [&mut one, &mut other] {
         // A deadlock is found at once, instead of after a second in which it may look like slowness.
         sqlx::raw_sql("set deadlock_timeout = '10ms'").execute(conn).await.unwrap();
     }
-    for round in 0..12 {
-        let batch = |body: &str| -> Vec<_> {
-            (0..EVENTS).map(|n| event(&format!("{round}-{n}"), Some(&format!("lane {}", n % 97)), body)).collect()
-        };
-        let forward = batch("one");
-        let mut backward = batch("other");
-        backward.reverse();
+    for round in 0..ROUNDS {
+        // Without lanes the receipts' own keys are what the recorders meet at.
+        let key = |n: usize| (round % 2 == 0).then(|| format!("lane {}", n % 97));
+        let one_event = |n: usize, body: &str| event(&format!("{round}-{n}"), key(n).as_deref(), body);
+        let forward: Vec<_> = (0..EVENTS).map(|n| one_event(n, "one")).collect();
+        let backward: Vec<_> = (0..EVENTS).rev().map(|n| one_event(n, "other")).collect();
         let (by_one, by_other) = tokio::join!(record_all(&mut one, &forward), record_all(&mut other, &backward));
         assert_eq!(by_one + by_other, EVENTS);
         // All are known now: each recorder notes arrivals beyond the limit on rows that the other counts on too.
@@ -227,5 +272,5 @@ async fn two_recorders_with_the_same_events_in_opposite_orders_never_deadlock() 
     }
     let noted = "select (count(*) + sum(repeats))::bigint from oncehook.arrivals";
     let noted: i64 = sqlx::query_scalar(noted).fetch_one(&mut one).await.unwrap();
-    assert_eq!(noted, 12 * 3 * 500, "of four requests for an event one made the receipt");
+    assert_eq!(noted, 16 * 3 * 500, "of four requests for an event one made the receipt");
 }

@@ -91,17 +91,20 @@ async fn a_request_that_the_database_refuses_does_not_fail_its_batch_mates() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_duplicate_does_not_fail_the_new_events_beside_it() {
-    let bench = RecordBench::new().await;
-    bench.record_together(events(2)).await;
-    bench
-        .run_sql(
-            "create function refuse() returns trigger language plpgsql as $$ begin raise 'refused by the test'; end $$;
-             create trigger refuse before insert on oncehook.arrivals for each row execute function refuse()",
-        )
-        .await;
-    assert_eq!(words(&bench.record_together(events(4)).await), ["refused", "refused", "accepted", "accepted"]);
-    let transactions = "select count(distinct xmin::text) from oncehook.receipts where delivery_id > 'evt_1'";
-    assert_eq!(bench.count(transactions).await, 1, "the new ones were not recorded a second time, one by one");
+    // An ordinary refusal, and a full disk, which is no fault of the statement and waited for.
+    for (code, outcome) in [("P0001", "refused"), ("53100", "unavailable")] {
+        let bench = RecordBench::new().await;
+        bench.record_together(events(2)).await;
+        let refuse = format!(
+            "create function refuse() returns trigger language plpgsql as
+                 $$ begin raise 'refused by the test' using errcode = '{code}'; end $$;
+             create trigger refuse before insert on oncehook.arrivals for each row execute function refuse()"
+        );
+        bench.run_sql(&refuse).await;
+        assert_eq!(words(&bench.record_together(events(4)).await), [outcome, outcome, "accepted", "accepted"]);
+        let transactions = "select count(distinct xmin::text) from oncehook.receipts where delivery_id > 'evt_1'";
+        assert_eq!(bench.count(transactions).await, 1, "the new ones were not recorded one by one");
+    }
 }
 
 /// Promise P1, over HTTP: the commit itself fails.

@@ -182,8 +182,8 @@ fn the_pure_steps_do_no_io_and_read_no_clock() {
 }
 
 #[test]
-fn no_test_sleeps() {
-    let word = ["sleep", "("].concat();
+fn tests_do_not_sleep() {
+    let word = ["::", "sleep("].concat();
     let found: Vec<String> = sources("tests")
         .iter()
         .flat_map(|source| {

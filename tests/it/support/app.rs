@@ -1,6 +1,8 @@
 //! A whole appliance in the test's process: the real one, on ports of its own and a database of its own, with workers that
 //! run when the test says so and a clock that moves when the test says so.
 
+use std::sync::OnceLock;
+
 use chrono::TimeDelta;
 use oncehook::{
     app::{App, Role},
@@ -67,6 +69,8 @@ pub struct TestApp {
     database_url: String,
     config_text: String,
     folder: TempDir,
+    /// Made once: a client reads the system's certificates, which takes longer than a test.
+    sender: OnceLock<Sender>,
     may_leave_work: bool,
 }
 
@@ -86,10 +90,14 @@ impl TestApp {
         Self::start_on(cluster::fresh_database().await, config_text, RECEIVER).await
     }
 
-    /// With workers that run by themselves.
-    pub async fn start_working(more: &str) -> Self {
-        let role = Role { receives: true, works: true };
-        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), role).await
+    /// The configuration above with `more` keys in one of its tables, or in a new one.
+    pub fn config_with(table: &str, more: &str) -> String {
+        let lines = format!("{table}\n{more}\n");
+        if CONFIG.contains(table) {
+            CONFIG.replace(&format!("{table}\n"), &lines)
+        } else {
+            format!("{CONFIG}\n{lines}")
+        }
     }
 
     /// With the configuration above and `lines` under `[intake]`.
@@ -122,7 +130,16 @@ impl TestApp {
         let clock = Clock::system();
         let app = start_app(&database_url, config_text, &folder, &clock, role).await;
         let config_text = config_text.to_owned();
-        Self { app: Some(app), clock, database, database_url, config_text, folder, may_leave_work: false }
+        Self {
+            app: Some(app),
+            clock,
+            database,
+            database_url,
+            config_text,
+            folder,
+            sender: OnceLock::new(),
+            may_leave_work: false,
+        }
     }
 
     /// A second process on the same database, as far as one process can be two.
@@ -137,7 +154,7 @@ impl TestApp {
 
     /// Someone who posts to it.
     pub fn sender(&self) -> Sender {
-        Sender::to(self.app().intake_address().unwrap(), self.clock.clone())
+        self.sender.get_or_init(|| Sender::to(self.app().intake_address().unwrap(), self.clock.clone())).clone()
     }
 
     /// A connection to its database, for looking.

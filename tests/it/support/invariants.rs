@@ -11,6 +11,15 @@ pub async fn assert_lane_invariants(conn: &mut PgConnection) {
     }
 }
 
+/// Waits until a statement of this database waits for a lock.
+pub async fn until_somebody_waits_for_a_lock(conn: &mut PgConnection) {
+    let waiting = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut *conn).await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
 const CHECKS: &[(&str, &str)] = &[
     (
         "a lane without an unfinished delivery",

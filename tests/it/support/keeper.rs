@@ -11,6 +11,8 @@ use std::{
 
 use oncehook::postgres::Setup;
 
+use super::until::until;
+
 /// Longer than the pause between the test binaries of one run, shorter than anybody minds.
 const IDLE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -55,13 +57,8 @@ pub async fn find_or_start() -> String {
     }
     let _ = std::fs::remove_file(dir.join("ready"));
     spawn_keeper(dir);
-    let started_at = Instant::now();
-    let mut look = tokio::time::interval(LOOK_EVERY);
-    while !dir.join("ready").exists() {
-        let log = || std::fs::read_to_string(dir.join("keeper.log")).unwrap_or_default();
-        assert!(started_at.elapsed() < Duration::from_secs(120), "the keeper did not start a server:\n{}", log());
-        look.tick().await;
-    }
+    let log = dir.join("keeper.log");
+    until(&format!("the keeper starts a server; see {}", log.display()), async || dir.join("ready").exists()).await;
     read_state(dir).expect("a keeper that is ready has written where").1
 }
 

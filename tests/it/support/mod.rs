@@ -3,11 +3,15 @@
 pub mod app;
 pub mod bench;
 pub mod cluster;
+pub mod connection;
 pub mod database;
 pub mod destination;
+pub mod evidence;
 pub mod invariants;
 mod keeper;
+pub mod log;
 pub mod own_cluster;
+pub mod parcel;
 pub mod process;
 pub mod recorders;
 pub mod script;

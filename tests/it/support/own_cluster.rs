@@ -100,7 +100,8 @@ impl OwnCluster {
         let pid = self.pid().expect("the server runs");
         kill(pid, signal).expect("the server can be signalled");
         // A dead child of ours has no working folder any more, whether it has been waited for or not.
-        until("the server ends", async || std::fs::read_link(format!("/proc/{pid}/cwd")).is_err()).await;
+        let is_gone = async || std::fs::read_link(format!("/proc/{pid}/cwd")).is_err();
+        until(&format!("the server {pid} ends after {signal}"), is_gone).await;
     }
 }
 

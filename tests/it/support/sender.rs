@@ -41,6 +41,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    async fn of(response: reqwest::Response) -> Result<Self, reqwest::Error> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Ok(Self { status, headers, text: response.text().await? })
+    }
+
     /// The answer as JSON, `null` where it is none.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
@@ -62,6 +67,11 @@ impl Sender {
     /// Where it posts to.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Looks at a page.
+    pub async fn get(&self, url: &str) -> Reply {
+        Reply::of(self.client.get(url).send().await.unwrap()).await.unwrap()
     }
 
     /// An event of GitHub with a fresh delivery id.
@@ -119,6 +129,11 @@ impl Letter {
         self
     }
 
+    /// What stands behind `/hooks/`.
+    pub fn path(&self) -> &str {
+        &self.source
+    }
+
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
@@ -127,6 +142,12 @@ impl Letter {
     /// Puts a header in place of those of the same name.
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.retain(|(held, _)| held != name);
+        self.headers.push((name.to_owned(), value.as_ref().to_vec()));
+        self
+    }
+
+    /// Adds a header line behind those of the same name.
+    pub fn also(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.to_owned(), value.as_ref().to_vec()));
         self
     }
@@ -171,6 +192,35 @@ impl Letter {
         lines
     }
 
+    /// The whole request as bytes, with its length.
+    pub fn wire(&self) -> Vec<u8> {
+        let mut wire = self.wire_head(&format!("content-length: {}", self.body.len()));
+        wire.extend_from_slice(&self.body);
+        wire
+    }
+
+    /// The whole request as bytes, in chunks of so many bytes.
+    pub fn wire_in_chunks(&self, bytes: usize) -> Vec<u8> {
+        let mut wire = self.wire_head("transfer-encoding: chunked");
+        for chunk in self.body.chunks(bytes) {
+            wire.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            wire.extend_from_slice(chunk);
+            wire.extend_from_slice(b"\r\n");
+        }
+        wire.extend_from_slice(b"0\r\n\r\n");
+        wire
+    }
+
+    /// The head as bytes, with `more` header lines at its end.
+    pub fn wire_head(&self, more: &str) -> Vec<u8> {
+        let mut wire = format!("POST /hooks/{} HTTP/1.1\r\nhost: hooks.example.com\r\n", self.source).into_bytes();
+        for (name, value) in self.lines() {
+            wire.extend_from_slice(&[name.as_bytes(), b": ", &value, b"\r\n"].concat());
+        }
+        wire.extend_from_slice(format!("{more}\r\n\r\n").as_bytes());
+        wire
+    }
+
     /// Posts it and waits for the answer.
     pub async fn send(&self) -> Reply {
         self.try_send().await.unwrap()
@@ -183,11 +233,6 @@ impl Letter {
         for (name, value) in self.lines() {
             request = request.header(name, value);
         }
-        let response = request.send().await?;
-        Ok(Reply {
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            text: response.text().await?,
-        })
+        Reply::of(request.send().await?).await
     }
 }

@@ -1,65 +1,22 @@
 //! One attempt against a destination that behaves, misbehaves, or is not there. Each ending has its documented class.
 
-mod sent;
-
 use std::{collections::BTreeMap, time::Duration};
 
-use bytes::Bytes;
 use oncehook::{
     clock::Clock,
     config::{Destination, DestinationKind, HttpDestination},
-    deliver::{Destinations, Parcel},
-    domain::{
-        ANSWER_KEPT_BYTES, DeliveryId, DeliveryRef, DestinationName, EventType, Headers, OrderingKey, Outcome,
-        OutcomeClass, ReceiptId,
-    },
+    deliver::Destinations,
+    domain::{ANSWER_KEPT_BYTES, Outcome, OutcomeClass},
 };
-
 use tokio::io::AsyncWriteExt as _;
 
-use crate::support::destination::{Reply, TestDestination};
+use crate::support::{
+    destination::{Reply, TestDestination},
+    parcel::{AMPLE, destinations, name, parcel, settings},
+};
 
-/// Long enough to be no matter of timing for what is to succeed.
-const AMPLE: Duration = Duration::from_secs(60);
-/// Short, for what is to run out.
+/// For what is to run out.
 const SHORT: Duration = Duration::from_millis(100);
-
-fn settings(url: url::Url) -> HttpDestination {
-    HttpDestination {
-        url,
-        connect_timeout: AMPLE,
-        first_byte_timeout: AMPLE,
-        timeout: AMPLE,
-        secret: None,
-        retry_statuses: vec![],
-    }
-}
-
-fn name() -> DestinationName {
-    "deployer".parse().unwrap()
-}
-
-fn destinations(kind: DestinationKind, clock: &Clock) -> Destinations {
-    Destinations::new(&BTreeMap::from([(name(), Destination { name: name(), kind })]), clock).unwrap()
-}
-
-fn parcel() -> Parcel {
-    let headers: Headers = [("content-type", "application/json"), ("x-github-event", "push")].into_iter().collect();
-    Parcel {
-        delivery: DeliveryRef::new(),
-        attempt: 1,
-        source: "github".parse().unwrap(),
-        receipt: ReceiptId::new(),
-        delivery_id: DeliveryId::parse(b"72d3162e-cc78-11e3-81ab-4c9367dc0958").unwrap(),
-        event_type: EventType::new("push"),
-        ordering_key: Some(OrderingKey::new("repository/1")),
-        event_time: None,
-        received_at: Clock::system().now(),
-        headers,
-        body: Bytes::from_static(b"{\"ref\": \"refs/heads/main\"}\n"),
-        is_stale: false,
-    }
-}
 
 async fn attempt(settings: HttpDestination) -> Outcome {
     destinations(DestinationKind::Http(settings), &Clock::system()).deliver(&name(), &parcel()).await

@@ -1,4 +1,4 @@
-//! What a destination gets: the event's bytes as they came, the documented headers, a signature that others can check.
+//! What an attempt sends: the body as it came, the documented headers, a signature of its own.
 
 use bytes::Bytes;
 use oncehook::{
@@ -8,8 +8,10 @@ use oncehook::{
     domain::{OutcomeClass, Secret},
 };
 
-use super::{destinations, name, parcel, settings};
-use crate::support::destination::{Reply, TestDestination};
+use crate::support::{
+    destination::{Reply, TestDestination},
+    parcel::{destinations, name, parcel, settings},
+};
 
 #[tokio::test]
 async fn the_body_arrives_unchanged_with_its_type_and_the_documented_headers() {
