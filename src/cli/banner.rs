@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_script_reads_the_addresses_on_one_line_and_no_secret() {
-        insta::assert_snapshot!(banner().json(), @r#"{"admin":"127.0.0.1:8081","generated_secrets":["data/secrets/source-github"],"intake":"0.0.0.0:8080","sources":["github","shop"],"status":"running","version":"0.1.0","warnings":["source shop has no route"]}"#);
+        insta::assert_snapshot!(banner().json(), @r#"{"status":"running","version":"0.1.0","intake":"0.0.0.0:8080","admin":"127.0.0.1:8081","sources":["github","shop"],"warnings":["source shop has no route"],"generated_secrets":["data/secrets/source-github"]}"#);
     }
 
     #[test]
