@@ -100,12 +100,6 @@ impl TestApp {
         }
     }
 
-    /// With workers that run by themselves.
-    pub async fn start_working(more: &str) -> Self {
-        let role = Role { receives: true, works: true };
-        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), role).await
-    }
-
     /// With the configuration above and `lines` under `[intake]`.
     pub async fn start_with_intake(lines: &str) -> Self {
         Self::start_from(&CONFIG.replace("[intake]", &format!("[intake]\n{lines}"))).await
