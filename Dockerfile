@@ -9,8 +9,8 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --release --locked --bin oncehook \
-    && cp target/release/oncehook /oncehook
+    cargo build --profile dist --locked --bin oncehook \
+    && cp target/dist/oncehook /oncehook
 
 FROM debian:bookworm-slim
 # The server's binaries only: Debian's own cluster would never be used.

@@ -49,8 +49,8 @@ sqlx-check: setup ## Check that .sqlx/ is what the SQL and the migrations say
 audit: ## Check licences, banned crates and known vulnerabilities
 	scripts/audit
 
-bench: ## Run the benchmarks
-	cargo bench --locked
+bench: setup ## Measure accepts on this machine, beside pgbench in the same run
+	scripts/bench
 
 clean: ## Remove what was built, and keep ./data
 	cargo clean

@@ -103,7 +103,7 @@ impl OpenDatabase {
     /// # Errors
     /// When the configuration is not usable, or the server cannot be reached or started.
     pub async fn of(globals: &Globals) -> anyhow::Result<Self> {
-        let server = Server::of(&globals.load(false)?.config).await?;
+        let server = Server::of(&globals.load_to_look()?).await?;
         match server.connect().await {
             Ok(conn) => Ok(Self { conn, server }),
             Err(error) => {

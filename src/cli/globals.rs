@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{self, Environment, LoadOptions, Loaded};
+use crate::config::{self, Config, Environment, LoadOptions, Loaded};
 
 /// Options of every subcommand.
 #[derive(Debug, Clone, clap::Args)]
@@ -26,6 +26,14 @@ impl Globals {
     /// When there is any mistake in it: all of them are told.
     pub fn load(&self, may_generate: bool) -> anyhow::Result<Loaded> {
         Ok(config::load(&self.load_options(may_generate))?)
+    }
+
+    /// What a command needs that only looks: none of the secrets.
+    ///
+    /// # Errors
+    /// When there is a mistake outside of sources, destinations and routes.
+    pub fn load_to_look(&self) -> anyhow::Result<Config> {
+        Ok(config::load_to_look(&self.load_options(false))?)
     }
 
     /// What these options say about where the configuration comes from.

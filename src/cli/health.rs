@@ -29,7 +29,7 @@ pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCod
     let url = match &options.url {
         Some(url) => url.join("/livez")?,
         None => {
-            let listen = local_address(globals.load(false)?.config.admin.listen);
+            let listen = local_address(globals.load_to_look()?.admin.listen);
             url::Url::parse(&format!("http://{listen}/livez"))?
         }
     };

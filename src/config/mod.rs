@@ -72,6 +72,27 @@ pub fn load(options: &LoadOptions) -> Result<Loaded, ConfigErrors> {
     load_from(options, &USUAL_PLACES.map(PathBuf::from))
 }
 
+/// Loads what is needed to look at a running or resting Oncehook: the folder, the database, the ports. Mistakes in sources,
+/// destinations and routes are passed over, so that an operator's shell needs none of the secrets.
+///
+/// # Errors
+/// All other mistakes, as [`load`] tells them.
+pub fn load_to_look(options: &LoadOptions) -> Result<Config, ConfigErrors> {
+    let (origin, text) = locate::locate(options.file.as_deref(), &USUAL_PLACES.map(PathBuf::from));
+    let findings = Findings::of(origin.to_string());
+    let compiled = match text {
+        Ok(text) => compile(&text, &options.environment, &findings),
+        Err(obstacle) => return Err(obstacle.conclude().expect_err("an obstacle is a mistake")),
+    };
+    if let Err(ConfigErrors(mut errors)) = findings.conclude() {
+        errors.retain(|error| !["sources", "destinations", "routes"].iter().any(|part| error.key.starts_with(part)));
+        if !errors.is_empty() || compiled.is_none() {
+            return Err(ConfigErrors(errors));
+        }
+    }
+    Ok(compiled.expect("a text that is no TOML is a mistake without a key").0)
+}
+
 fn load_from(options: &LoadOptions, places: &[PathBuf]) -> Result<Loaded, ConfigErrors> {
     let (origin, text) = locate::locate(options.file.as_deref(), places);
     let findings = Findings::of(origin.to_string());

@@ -194,7 +194,7 @@ async fn a_mistake_in_the_configuration_is_a_finding_and_the_password_is_never_s
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let keys: BTreeSet<_> = all(&report["errors"], "key").into_iter().map(|key| key.replace("[0]", "")).collect();
     assert!(keys.iter().any(|key| key.contains("kind")) && keys.iter().any(|key| key.contains("ev")), "{keys:?}");
-    let (code, complaint) = terminal.complaint("receipts").await;
+    let (code, complaint) = terminal.complaint("send github push").await;
     assert!(code == 1 && complaint.contains("oncehook.toml:"), "{complaint}");
 }
 

@@ -153,7 +153,8 @@ async fn ids_types_and_keys_of_any_length_never_break_an_index() {
     let app = TestApp::start().await;
     for length in [1, 255, 256, 2_704, 3_000, 8_000] {
         // Not compressible, and equal in all but the last character.
-        let long: String = (0..length).map(|place| char::from(b'!' + (place * 7919 % 89) as u8)).collect();
+        let long: String =
+            (0..length).map(|place| char::from(b'!' + u8::try_from(place * 7919 % 89).unwrap())).collect();
         let by_id = app.sender().push("main").id(&long).send().await.presentable();
         assert_eq!(by_id.status, if length <= 255 { 200 } else { 400 }, "{length}: {}", by_id.text);
         for letter in ["y", "z"] {

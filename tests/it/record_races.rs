@@ -131,7 +131,29 @@ async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_
     assert_eq!(run.into_iter().collect::<HashSet<_>>(), first, "what ran is what came first");
 }
 
-/// What a reader sees of a lane only ever grows at its end: otherwise a worker would run a later delivery first.
+/// Looks again and again until it is over: what it sees of a lane only ever grows at its end.
+async fn watch_lanes_grow(mut watcher: PgConnection, is_over: Arc<AtomicBool>) {
+    let mut seen: HashMap<String, Vec<i64>> = HashMap::new();
+    loop {
+        let is_last = is_over.load(Ordering::SeqCst);
+        let lanes: Vec<(String, Vec<i64>)> = sqlx::query_as(
+            "select ordering_key, array_agg(seq order by seq) from oncehook.deliveries group by ordering_key",
+        )
+        .fetch_all(&mut watcher)
+        .await
+        .unwrap();
+        for (lane, now) in lanes {
+            let before = seen.entry(lane).or_default();
+            assert!(now.starts_with(before), "{before:?} became {now:?}");
+            *before = now;
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// Otherwise a worker could see and run a later delivery first.
 #[tokio::test]
 async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
     let service = TestDestination::start([]).await;
@@ -145,29 +167,7 @@ async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
         create constraint trigger linger after insert on oncehook.deliveries deferrable initially deferred
             for each row execute function linger()";
     sqlx::raw_sql(linger).execute(&mut watcher).await.unwrap();
-    let watched = {
-        let is_over = is_over.clone();
-        async move {
-            let mut seen: HashMap<String, Vec<i64>> = HashMap::new();
-            loop {
-                let is_last = is_over.load(Ordering::SeqCst);
-                let lanes: Vec<(String, Vec<i64>)> = sqlx::query_as(
-                    "select ordering_key, array_agg(seq order by seq) from oncehook.deliveries group by ordering_key",
-                )
-                .fetch_all(&mut watcher)
-                .await
-                .unwrap();
-                for (lane, now) in lanes {
-                    let before = seen.entry(lane).or_default();
-                    assert!(now.starts_with(before), "{before:?} became {now:?}");
-                    *before = now;
-                }
-                if is_last {
-                    return;
-                }
-            }
-        }
-    };
+    let watched = watch_lanes_grow(watcher, is_over.clone());
     let sending = async {
         let senders = (0..4).map(|n| {
             let (sender, ticks) = (Sender::to(addresses[n % 2], clock.clone()), ticks.clone());

@@ -208,3 +208,20 @@ fn timestamps_in_the_schema_have_a_zone() {
         }
     }
 }
+
+/// A promise whose test was renamed away is a promise that nobody proves.
+#[test]
+fn each_test_that_the_readme_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let code: String = sources("tests").iter().chain(&sources("src")).flat_map(|source| source.lines.clone()).collect();
+    let names: Vec<&str> = readme
+        .lines()
+        .filter(|line| line.starts_with("| P"))
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .filter(|name| name.contains('_') && !name.contains(' '))
+        .collect();
+    assert!(names.len() >= 8, "the table of promises was not found");
+    let missing: Vec<&&str> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "README names tests that are not there: {missing:?}");
+}

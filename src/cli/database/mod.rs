@@ -48,7 +48,7 @@ struct Program {
 /// # Errors
 /// When the server cannot be started, or the program is not installed.
 pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let config = globals.load(false)?.config;
+    let config = globals.load_to_look()?;
     let (name, program) = match &options.action {
         Action::Url { show_password } => return url(&config, *show_password).await,
         Action::Psql(program) => ("psql", program),

@@ -249,3 +249,13 @@ fn several_secrets_are_good_at_once_while_they_rotate() {
     assert_eq!(keys[..2], [b"new-f3a9c1d07e5b4286", b"old-f3a9c1d07e5b4286"]);
     assert!(config.warnings[0].contains("stands twice"), "{:?}", config.warnings);
 }
+
+#[test]
+fn a_command_that_only_looks_needs_none_of_the_secrets() {
+    let sources = source("github", "env = \"NOT_SET_HERE\"");
+    let case = Case::new(&format!("{sources}\n[admin]\nlisten = \"127.0.0.1:9\"\n"), &[]);
+    assert!(case.load().is_err());
+    assert_eq!(load_to_look(&case.options).unwrap().admin.listen.port(), 9);
+    assert!(load_to_look(&Case::new("[admin]\nlisten = 9\n", &[]).options).is_err(), "other mistakes are still told");
+    assert!(load_to_look(&Case::new("[admin\n", &[]).options).is_err());
+}
