@@ -72,8 +72,9 @@ pub fn load(options: &LoadOptions) -> Result<Loaded, ConfigErrors> {
     load_from(options, &USUAL_PLACES.map(PathBuf::from))
 }
 
-/// Loads what is needed to look at a running or resting Oncehook: the folder, the database, the ports. Mistakes in sources,
-/// destinations and routes are passed over, so that an operator's shell needs none of the secrets.
+/// Loads what is needed to look at a running or resting Oncehook: the folder, the database, the ports.
+///
+/// Mistakes in sources, destinations and routes are passed over, so that an operator's shell needs none of the secrets.
 ///
 /// # Errors
 /// All other mistakes, as [`load`] tells them.
