@@ -1,5 +1,7 @@
-//! Group commit: takes verified, identified requests, writes many of them in one transaction, tells each what it came to
-//! after the commit. A lone request never waits on a timer: a batch is whatever waits when the last one is through.
+//! Group commit: takes verified, identified requests, writes many of them in one transaction, and after the commit tells
+//! each what it came to.
+//!
+//! A lone request never waits on a timer: a batch is whatever waits when the last one is through.
 //!
 //! `batch` decides how much is taken at once, `commit` talks to the database, this file is the handle between.
 

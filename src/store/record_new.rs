@@ -1,5 +1,6 @@
-//! The recording statement: takes a batch of new receipts, writes those whose event was never seen, with payloads,
-//! deliveries, lanes and jobs, in one statement and so in one transaction. Never updates what is there.
+//! The recording statement: takes a batch of receipts, writes those whose event was never seen. Never updates what is there.
+//!
+//! Payloads, deliveries, lanes and jobs come with them in the same statement, and so in one transaction.
 
 use std::collections::HashSet;
 
@@ -7,10 +8,12 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::domain::{NewReceipt, ReceiptId};
+use crate::domain::{Fingerprint, Flag, NewReceipt, OrderingKey, ReceiptId};
 
-/// Writes the receipts of `batch` whose event is new, and tells which those are. What is left out was seen before, or
-/// stands in the batch a second time: that one is not even sent, so that it opens no lane.
+/// Writes the receipts of `batch` whose event is new, and tells which those are.
+///
+/// What is left out was seen before, or stands in the batch a second time: that one is not even sent, so that it opens no
+/// lane.
 ///
 /// Locks, in this order: the lanes concerned, sorted (no write if the lane is open); then the receipts' identities, sorted.
 /// Every recorder takes them in this order, so recorders cannot deadlock, and a lane's sequence is its commit order.
@@ -56,7 +59,7 @@ fn first_of_each_event<'a>(batch: &[&'a NewReceipt]) -> Vec<&'a NewReceipt> {
     batch.iter().copied().filter(|new| events.insert((&new.source, &new.delivery_id, &new.hook_scope))).collect()
 }
 
-/// Separates flags on their way into SQL; [`Flag`](crate::domain::Flag) holds no control characters.
+/// Separates flags on their way into SQL; [`Flag`] holds no control characters.
 const FLAG_SEPARATOR: &str = "\u{1f}";
 
 /// The batch as arrays, one a column: `unnest` makes rows of them.
@@ -92,16 +95,16 @@ impl<'a> ReceiptColumns<'a> {
             columns.hook_scope.push(&new.hook_scope);
             columns.hook_id.push(new.hook_id.as_deref());
             columns.event_type.push(new.event_type.as_str());
-            columns.ordering_key.push(new.ordering_key.as_ref().map(|key| key.as_str()));
+            columns.ordering_key.push(new.ordering_key.as_ref().map(OrderingKey::as_str));
             columns.event_time.push(new.event_time.map(|time| time.at));
             columns.event_time_path.push(new.event_time.map(|time| time.path));
             columns.received_at.push(new.received_at);
             columns.body_digest.push(new.body_digest.as_bytes());
             columns.normalised_digest.push(new.normalised_digest.as_bytes());
-            columns.secret_fingerprint.push(new.secret.as_ref().map(|secret| secret.as_str()));
+            columns.secret_fingerprint.push(new.secret.as_ref().map(Fingerprint::as_str));
             columns.signed_at.push(new.signed_at);
             columns.remote_address.push(new.remote_address.as_deref());
-            columns.flags.push(new.flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(FLAG_SEPARATOR));
+            columns.flags.push(new.flags.iter().map(Flag::as_str).collect::<Vec<_>>().join(FLAG_SEPARATOR));
             columns.headers.push(new.headers.to_wire());
             columns.body.push(&new.body);
         }
@@ -130,7 +133,7 @@ impl<'a> PlannedColumns<'a> {
                 columns.delivery.push(planned.delivery.uuid());
                 columns.route.push(planned.route.as_str());
                 columns.destination.push(planned.destination.as_str());
-                columns.ordering_key.push(planned.ordering_key.as_ref().map(|key| key.as_str()));
+                columns.ordering_key.push(planned.ordering_key.as_ref().map(OrderingKey::as_str));
                 columns.job_id.push(planned.job.to_string());
                 columns.job_without_lane.push(planned.delivery.to_string());
             }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::domain::{ArrivalKind, DeliveryRef, DeliveryState, NewReceipt, ReceiptId, RouteName};
+use crate::domain::{ArrivalKind, DeliveryRef, DeliveryState, Fingerprint, NewReceipt, ReceiptId, RouteName};
 
 /// What one request of a batch turned out to be.
 #[derive(Debug, Clone)]
@@ -79,7 +79,8 @@ pub async fn record_seen_before(
         &seen.iter().map(|(_, new)| new.hook_id.as_deref()).collect::<Vec<_>>() as &[Option<&str>],
         &seen.iter().map(|(_, new)| &new.body_digest.as_bytes()[..]).collect::<Vec<_>>() as &[&[u8]],
         &seen.iter().map(|(_, new)| &new.normalised_digest.as_bytes()[..]).collect::<Vec<_>>() as &[&[u8]],
-        &seen.iter().map(|(_, new)| new.secret.as_ref().map(|s| s.as_str())).collect::<Vec<_>>() as &[Option<&str>],
+        &seen.iter().map(|(_, new)| new.secret.as_ref().map(Fingerprint::as_str)).collect::<Vec<_>>()
+            as &[Option<&str>],
         &seen.iter().map(|(_, new)| new.remote_address.as_deref()).collect::<Vec<_>>() as &[Option<&str>],
         &seen.iter().map(|(_, new)| new.event_type.as_str()).collect::<Vec<_>>() as &[&str],
         // A duplicate's payload is there already: only a conflict's travels again.

@@ -77,7 +77,7 @@ async fn backends_that_are_ended_under_the_recorder_lose_and_double_nothing() {
     let mut answered = 0;
     for round in 0..30 {
         let letters: Vec<_> = (0..8).map(|n| sender.push(&format!("branch-{n}"))).collect();
-        let sent = join_all(letters.iter().map(|letter| letter.send()));
+        let sent = join_all(letters.iter().map(super::support::sender::Letter::send));
         let ended = async {
             for _ in 0..round % 5 {
                 tokio::task::yield_now().await;

@@ -128,30 +128,7 @@ async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
     let (app, other) = two_nodes(&service).await;
     let addresses = [app.app().intake_address().unwrap(), other.intake_address().unwrap()];
     let (clock, ticks, is_over) = (app.clock().clone(), Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-    let mut watcher = app.database().await;
-    let watched = {
-        let is_over = is_over.clone();
-        async move {
-            let mut seen: HashMap<String, Vec<i64>> = HashMap::new();
-            loop {
-                let is_last = is_over.load(Ordering::SeqCst);
-                let lanes: Vec<(String, Vec<i64>)> = sqlx::query_as(
-                    "select ordering_key, array_agg(seq order by seq) from oncehook.deliveries group by ordering_key",
-                )
-                .fetch_all(&mut watcher)
-                .await
-                .unwrap();
-                for (lane, now) in lanes {
-                    let before = seen.entry(lane).or_default();
-                    assert!(now.starts_with(before), "{before:?} became {now:?}");
-                    *before = now;
-                }
-                if is_last {
-                    return;
-                }
-            }
-        }
-    };
+    let watched = watch_lanes(app.database().await, is_over.clone());
     let sending = async {
         let senders = (0..4).map(|n| {
             let (sender, ticks) = (Sender::to(addresses[n % 2], clock.clone()), ticks.clone());
@@ -188,6 +165,28 @@ async fn the_order_within_a_lane_is_the_order_of_commits_on_two_nodes() {
     assert_lane_invariants(&mut app.database().await).await;
     app.run_until_idle().await;
     assert_eq!(service.received().len(), 240);
+}
+
+/// Looks at all lanes until `is_over`, and once more.
+async fn watch_lanes(mut conn: PgConnection, is_over: Arc<AtomicBool>) {
+    let mut seen: HashMap<String, Vec<i64>> = HashMap::new();
+    loop {
+        let is_last = is_over.load(Ordering::SeqCst);
+        let lanes: Vec<(String, Vec<i64>)> = sqlx::query_as(
+            "select ordering_key, array_agg(seq order by seq) from oncehook.deliveries group by ordering_key",
+        )
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+        for (lane, now) in lanes {
+            let before = seen.entry(lane).or_default();
+            assert!(now.starts_with(before), "{before:?} became {now:?}");
+            *before = now;
+        }
+        if is_last {
+            return;
+        }
+    }
 }
 
 /// As the committer does it; gives how many were new.
