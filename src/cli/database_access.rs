@@ -2,28 +2,17 @@
 //! embedded PostgreSQL, which is started for as long as the command takes if nothing runs it.
 
 use anyhow::Context as _;
-use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 
 use super::Globals;
 use crate::{
     config::Config,
-    postgres::Embedded,
-    store::{
-        self, StoreError,
-        connect::{options_of_url, pin},
-    },
+    database::Server,
+    store::{self, StoreError, connect::pin},
 };
 
 /// SQLSTATE codes of a database that Oncehook has never set up: no schema, no table.
 const NOT_SET_UP: [&str; 2] = ["3F000", "42P01"];
-
-/// A server, and how to reach it.
-#[derive(Debug)]
-pub struct Server {
-    url: SecretString,
-    embedded: Option<Embedded>,
-}
 
 /// An open connection.
 #[derive(Debug)]
@@ -32,69 +21,16 @@ pub struct OpenDatabase {
     server: Server,
 }
 
-impl Server {
-    /// The server that runs already; `None` when it is an embedded one that does not.
-    ///
-    /// # Errors
-    /// When it cannot be found out.
-    pub async fn running(config: &Config) -> anyhow::Result<Option<Self>> {
-        if let Some(url) = &config.database.url {
-            return Ok(Some(Self { url: url.clone(), embedded: None }));
-        }
-        let running = Embedded::attach(&config.data_dir).await.context("failed to look for the embedded PostgreSQL")?;
-        Ok(running.map(Self::embedded))
+/// Makes sure that there is a server, and says so if it has to be started.
+///
+/// # Errors
+/// When the embedded one cannot be started.
+pub async fn server_for_command(config: &Config) -> anyhow::Result<Server> {
+    if let Some(running) = Server::running(config).await? {
+        return Ok(running);
     }
-
-    /// Makes sure that there is a server.
-    ///
-    /// # Errors
-    /// When the embedded one cannot be started.
-    pub async fn of(config: &Config) -> anyhow::Result<Self> {
-        if let Some(running) = Self::running(config).await? {
-            return Ok(running);
-        }
-        eprintln!("starting the embedded PostgreSQL in {} for this command", config.data_dir.display());
-        let started = Embedded::start(&config.data_dir).await.context("failed to start the embedded PostgreSQL")?;
-        Ok(Self::embedded(started))
-    }
-
-    fn embedded(embedded: Embedded) -> Self {
-        Self { url: embedded.url().into(), embedded: Some(embedded) }
-    }
-
-    /// The URL, with its password if it has one.
-    #[must_use]
-    pub fn url(&self) -> &str {
-        self.url.expose_secret()
-    }
-
-    /// Stops the embedded PostgreSQL, unless another process uses it.
-    ///
-    /// # Errors
-    /// When it does not stop.
-    pub async fn leave(self) -> anyhow::Result<()> {
-        if let Some(embedded) = self.embedded {
-            embedded.stop().await.context("failed to stop the embedded PostgreSQL")?;
-        }
-        Ok(())
-    }
-
-    /// How to connect to it.
-    ///
-    /// # Errors
-    /// When `database.url` is not usable.
-    pub fn connect_options(&self) -> anyhow::Result<PgConnectOptions> {
-        match &self.embedded {
-            Some(embedded) => Ok(embedded.connect_options()),
-            None => Ok(options_of_url(&self.url)?),
-        }
-    }
-
-    async fn connect(&self) -> anyhow::Result<PgConnection> {
-        // Statements without a name work through PgBouncer in transaction mode too.
-        let options = pin(self.connect_options()?, "oncehook cli").statement_cache_capacity(0);
-        options.connect().await.context("failed to connect to the database: is it running, and is database.url right?")
-    }
+    eprintln!("starting the embedded PostgreSQL in {} for this command", config.data_dir.display());
+    Server::start(config).await
 }
 
 impl OpenDatabase {
@@ -103,8 +39,8 @@ impl OpenDatabase {
     /// # Errors
     /// When the configuration is not usable, or the server cannot be reached or started.
     pub async fn of(globals: &Globals) -> anyhow::Result<Self> {
-        let server = Server::of(&globals.load_to_look()?).await?;
-        match server.connect().await {
+        let server = server_for_command(&globals.load_to_look()?).await?;
+        match connect(&server).await {
             Ok(conn) => Ok(Self { conn, server }),
             Err(error) => {
                 server.leave().await?;
@@ -127,6 +63,12 @@ impl OpenDatabase {
         self.server.leave().await?;
         result.map_err(explain)
     }
+}
+
+async fn connect(server: &Server) -> anyhow::Result<PgConnection> {
+    // Statements without a name work through PgBouncer in transaction mode too.
+    let options = pin(server.connect_options()?, "oncehook cli").statement_cache_capacity(0);
+    options.connect().await.context("failed to connect to the database: is it running, and is database.url right?")
 }
 
 fn explain(error: StoreError) -> anyhow::Error {

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use super::{Globals, database_access::Server, output::print};
+use super::{Globals, database_access::server_for_command, output::print};
 use crate::store::migrate::migrate;
 
 /// Brings the database to the schema of this binary, and exits.
@@ -15,7 +15,7 @@ pub struct Options {}
 /// # Errors
 /// When the server cannot be reached or started, or the schema cannot be changed.
 pub async fn run(_options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let server = Server::of(&globals.load_to_look()?).await?;
+    let server = server_for_command(&globals.load_to_look()?).await?;
     let migrated = match server.connect_options() {
         Ok(options) => migrate(&options).await.map_err(anyhow::Error::new),
         Err(error) => Err(error),

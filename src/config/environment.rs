@@ -45,6 +45,7 @@ pub(super) enum Variable<'a> {
 impl Environment {
     /// Those of this process, as they are now.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment for settings")]
     pub fn of_process() -> Self {
         let of = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()))

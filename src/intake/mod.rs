@@ -1,5 +1,5 @@
 //! The public port: takes one HTTP request, gives one answer, and nothing but a committed receipt makes it a 2xx.
-//! **The main path starts here**: [`take_in`] is the whole of it, a few lines a step.
+//! **The main path starts here**: `take_in` is the whole of it, a few lines a step.
 
 mod answer;
 mod body;

@@ -11,8 +11,8 @@ use tokio::{
 };
 
 use self::address::{masked, without_password};
-use super::{Globals, database_access::Server, output::print};
-use crate::{config::Config, postgres::SearchPaths};
+use super::{Globals, database_access::server_for_command, output::print};
+use crate::{config::Config, database::Server, postgres::SearchPaths};
 
 /// Gives the database's URL, or opens it with `psql` or `pg_dump`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
         Action::Psql(program) => ("psql", program),
         Action::Dump(program) => ("pg_dump", program),
     };
-    let server = Server::of(&config).await?;
+    let server = server_for_command(&config).await?;
     let done = open(name, program, server.url()).await;
     server.leave().await?;
     done

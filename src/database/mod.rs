@@ -1,12 +1,14 @@
 //! The database of one process: the configured one, or the embedded PostgreSQL. Opened, checked and migrated before anything
 //! uses it.
 
+mod server;
+
 use anyhow::Context as _;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 
+pub use self::server::Server;
 use crate::{
     config::{self, Config},
-    postgres::Embedded,
     store::{StoreError, boot_check, connect, migrate},
 };
 
@@ -14,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Database {
     options: PgConnectOptions,
-    embedded: Option<Embedded>,
+    server: Server,
 }
 
 impl Database {
@@ -24,15 +26,8 @@ impl Database {
     /// # Errors
     /// When it cannot be reached, is not fit, or has a schema of a newer Oncehook. Each says what to do.
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
-        let (options, embedded) = match &config.database.url {
-            Some(url) => (connect::options_of_url(url)?, None),
-            None => {
-                let embedded =
-                    Embedded::start(&config.data_dir).await.context("failed to start the embedded PostgreSQL")?;
-                (embedded.connect_options(), Some(embedded))
-            }
-        };
-        let database = Self { options, embedded };
+        let server = Server::start(config).await?;
+        let database = Self { options: server.connect_options()?, server };
         match database.make_ready(&config.database).await {
             Ok(()) => Ok(database),
             Err(error) => {
@@ -68,20 +63,11 @@ impl Database {
         &self.options
     }
 
-    /// The embedded PostgreSQL, if it is that.
-    #[must_use]
-    pub fn embedded(&self) -> Option<&Embedded> {
-        self.embedded.as_ref()
-    }
-
     /// Stops the embedded PostgreSQL, unless another process uses it.
     ///
     /// # Errors
     /// When it does not stop.
     pub async fn close(self) -> anyhow::Result<()> {
-        if let Some(embedded) = self.embedded {
-            embedded.stop().await.context("failed to stop the embedded PostgreSQL")?;
-        }
-        Ok(())
+        self.server.leave().await
     }
 }
