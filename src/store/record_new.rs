@@ -59,7 +59,7 @@ fn first_of_each_event<'a>(batch: &[&'a NewReceipt]) -> Vec<&'a NewReceipt> {
     batch.iter().copied().filter(|new| events.insert((&new.source, &new.delivery_id, &new.hook_scope))).collect()
 }
 
-/// Separates flags on their way into SQL; [`Flag`](crate::domain::Flag) holds no control characters.
+/// Separates flags on their way into SQL; [`Flag`] holds no control characters.
 const FLAG_SEPARATOR: &str = "\u{1f}";
 
 /// The batch as arrays, one a column: `unnest` makes rows of them.
