@@ -8,8 +8,9 @@ use crate::support::bench::Bench;
 /// Whether a connection of this pool is inside a transaction after a `begin()` was dropped before its answer came.
 async fn is_spoilt_by_a_dropped_begin(pool: &PgPool) -> bool {
     let mut conn = pool.acquire().await.unwrap();
-    // The first poll sends BEGIN; its answer has to cross to another process and back.
-    assert!(conn.begin().now_or_never().is_none(), "the answer came at once: nothing was dropped half-way");
+    // The first poll sends BEGIN. On a busy machine its answer may be there at once, and then nothing was dropped half-way.
+    let mut tries = (0..1_000).map(|_| conn.begin().now_or_never().is_none());
+    assert!(tries.any(|was_half_way| was_half_way), "the answer always came at once");
     drop(conn);
     let mut conn = pool.acquire().await.unwrap();
     let row =
