@@ -92,7 +92,7 @@ impl App {
         };
         let (intake, recording) = if role.receives {
             let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
-            let pool = database.pool("record", &settings).await?;
+            let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
             let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)

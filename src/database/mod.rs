@@ -57,6 +57,14 @@ impl Database {
         async move { connect::connect(options, &settings, &format!("oncehook {part}")).await }
     }
 
+    /// A pool for the recorder.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn recording_pool(&self, settings: &config::Database) -> Result<PgPool, StoreError> {
+        connect::connect(connect::for_recording(self.options.clone()), settings, "oncehook record").await
+    }
+
     /// How to connect to it.
     #[must_use]
     pub fn connect_options(&self) -> &PgConnectOptions {

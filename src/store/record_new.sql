@@ -12,8 +12,10 @@ with incoming as (
 unseen as (
     select i.*
     from incoming i
-    where not exists (select from oncehook.receipts r
-                      where r.source = i.source and r.delivery_id = i.delivery_id and r.hook_scope = i.hook_scope)
+    -- A lookup for each row, by its form and not by the planner's choice: a plan that was made while the table was small would
+    -- go on reading all of it.
+    where (select r.id from oncehook.receipts r
+           where r.source = i.source and r.delivery_id = i.delivery_id and r.hook_scope = i.hook_scope limit 1) is null
 ),
 planned as (
     select p.*

@@ -38,8 +38,9 @@ pub async fn classify_seen_before(
                 or (r.hook_id is not null and i.hook_id is not null and r.hook_id <> i.hook_id)) as "is_duplicate!"
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[]) with ordinality
              as i (source, delivery_id, hook_scope, hook_id, normalised_digest, place)
-        join oncehook.receipts r
-          on r.source = i.source and r.delivery_id = i.delivery_id and r.hook_scope = i.hook_scope
+        cross join lateral (select * from oncehook.receipts r
+                            where r.source = i.source and r.delivery_id = i.delivery_id and r.hook_scope = i.hook_scope
+                            limit 1) r
         order by i.place
         "#,
         &batch.iter().map(|new| new.source.as_str()).collect::<Vec<_>>() as &[&str],

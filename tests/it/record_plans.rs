@@ -3,11 +3,12 @@
 use oncehook::{
     domain::NewReceipt,
     store::{
+        connect::for_recording,
         record_new::record_new,
         record_seen_before::{classify_seen_before, delivery_states, record_seen_before},
     },
 };
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 
 use crate::support::{cluster::fresh_database, recorders::event};
 
@@ -77,4 +78,28 @@ async fn recording_reads_no_table_from_end_to_end() {
             tx.rollback().await.unwrap();
         }
     }
+}
+
+/// The first minute of an appliance: nothing is analysed yet, and the plans were made when the tables were empty.
+#[tokio::test]
+async fn recording_stays_on_the_indices_while_empty_tables_grow() {
+    let database = fresh_database().await;
+    let mut conn = for_recording(database.options.clone()).connect().await.unwrap();
+    let mut tx = conn.begin().await.unwrap();
+    for round in 0..12 {
+        let events: Vec<_> = (0..100).map(|n| event(&format!("new_{round}_{n}"), Some("lane"), "{}")).collect();
+        record(&mut tx, &events, 100).await;
+        let again: Vec<_> = events.iter().collect();
+        let seen = classify_seen_before(&mut tx, &again).await.unwrap();
+        delivery_states(&mut tx, &seen.iter().map(|one| one.receipt).collect::<Vec<_>>()).await.unwrap();
+        let with_request: Vec<_> = seen.iter().map(|one| (one, again[one.place])).collect();
+        record_seen_before(&mut tx, &with_request, 100).await.unwrap();
+    }
+    let read: Vec<(String, i64)> = sqlx::query_as(
+        "select relname::text, seq_tup_read from pg_stat_xact_user_tables where seq_tup_read > 0 order by 1",
+    )
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    assert_eq!(read, [], "rows were read from end to end");
 }
