@@ -6,16 +6,17 @@ use super::Parcel;
 
 /// Writes the line. It always succeeds.
 pub(super) fn write(destination: &DestinationName, parcel: &Parcel) -> Outcome {
-    // `?` quotes and escapes what others have written: an id or a key must not forge a second line.
+    // Ids and types are visible ASCII by their own rules; a key is any text, and must not forge a second line.
+    let ordering_key = parcel.ordering_key.as_ref().map_or("", OrderingKey::as_str);
     tracing::info!(
         delivery = %parcel.delivery,
         attempt = parcel.attempt,
         destination = %destination,
         source = %parcel.source,
-        event = ?parcel.event_type.as_str(),
+        event = %parcel.event_type,
         receipt = %parcel.receipt,
-        delivery_id = ?parcel.delivery_id.as_str(),
-        ordering_key = ?parcel.ordering_key.as_ref().map(OrderingKey::as_str),
+        delivery_id = %parcel.delivery_id,
+        ordering_key = %ordering_key.escape_debug(),
         body_bytes = parcel.body.len(),
         "delivered to the log"
     );
