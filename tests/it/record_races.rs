@@ -102,7 +102,7 @@ async fn send_duplicates_at_once(order: &str) {
 
 #[tokio::test]
 async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_kept_and_not_run() {
-    const ROUNDS: usize = 40;
+    const ROUNDS: usize = 200;
     let service = TestDestination::start([]).await;
     let (app, other) = two_nodes(&service, "arrival").await;
     let senders = [app.sender(), Sender::to(other.intake_address().unwrap(), app.clock().clone())];
