@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint fmt unit docs sqlx sqlx-check audit bench clean
+.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench clean
 
 CARGO_FLAGS := --locked --all-targets --all-features
 
@@ -13,12 +13,15 @@ help: ## List the recipes
 setup: ## Install what is missing to build and run (says what)
 	@scripts/setup
 
+setup-test: ## Install what is missing to run the tests (says what)
+	@scripts/setup-test
+
 run: setup ## Build, and start Oncehook on an embedded PostgreSQL in ./data
 	@[ -x target/release/oncehook ] || echo 'Building with optimisation; the first time takes some minutes.'
 	@cargo build --release --locked --bin oncehook
 	@exec target/release/oncehook serve
 
-test: setup lint unit docs sqlx-check audit ## Run all checks and tests: what CI runs
+test: setup setup-test lint unit docs sqlx-check audit ## Run all checks and tests: what CI runs
 	@echo 'make test: all of it passed'
 
 lint: ## Check format and lints
@@ -29,12 +32,7 @@ fmt: ## Format the code
 	cargo fmt
 
 unit: ## Run the tests, each with a database of its own, and the examples of the docs
-	@if cargo nextest --version >/dev/null 2>&1; then \
-		echo 'cargo nextest run'; cargo nextest run $(CARGO_FLAGS) --no-fail-fast; \
-	else \
-		echo 'cargo test (faster with nextest: cargo install cargo-nextest --locked)'; \
-		cargo test $(CARGO_FLAGS) --no-fail-fast; \
-	fi
+	cargo nextest run $(CARGO_FLAGS) --no-fail-fast
 	cargo test --locked --all-features --doc
 
 docs: ## Build the API documentation, in which no link may be broken
