@@ -32,8 +32,8 @@ fmt: ## Format the code
 	cargo fmt
 
 unit: ## Run the tests, each with a database of its own, and the examples of the docs
-	cargo nextest run $(CARGO_FLAGS) --no-fail-fast
 	cargo test --locked --all-features --doc
+	cargo nextest run $(CARGO_FLAGS) --no-fail-fast
 
 docs: ## Build the API documentation, in which no link may be broken
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --document-private-items
