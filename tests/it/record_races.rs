@@ -114,11 +114,11 @@ async fn fifty_payloads_at_once_under_one_id_are_one_receipt_and_all_others_are_
         let expected = [("accepted".to_owned(), 1), ("conflict".to_owned(), AT_ONCE - 1)];
         assert_eq!(counts, HashMap::from(expected), "round {round}");
     }
-    assert_eq!(app.count("select count(*) from oncehook.receipts").await, 40);
-    assert_eq!(app.count("select count(*) from oncehook.deliveries").await, 40);
+    assert_eq!(app.count("select count(*) from oncehook.receipts").await, ROUNDS as i64);
+    assert_eq!(app.count("select count(*) from oncehook.deliveries").await, ROUNDS as i64);
     let whole = "select count(distinct b) from (select body b from oncehook.conflicts union all
         select body from oncehook.payloads) every";
-    assert_eq!(app.count(whole).await, 40 * 50, "every payload is kept");
+    assert_eq!(app.count(whole).await, (ROUNDS * AT_ONCE) as i64, "every payload is kept");
     app.run_until_idle().await;
     let first: HashSet<Vec<u8>> = sqlx::query_scalar("select body from oncehook.payloads")
         .fetch_all(&mut app.database().await)
