@@ -119,15 +119,6 @@ pub async fn insert_job(conn: &mut PgConnection, job: JobId, work: &Work, run_at
     Ok(())
 }
 
-/// Takes a job off the queue. Locks its row.
-///
-/// # Errors
-/// Those of the database.
-pub async fn delete_job(conn: &mut PgConnection, job: JobId) -> Result<()> {
-    sqlx::query!("delete from apalis.jobs where id = $1", job.to_string()).execute(conn).await?;
-    Ok(())
-}
-
 /// Jobs that are due, in the order in which a worker would take them. Locks nothing: for draining by hand.
 ///
 /// # Errors
