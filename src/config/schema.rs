@@ -101,6 +101,7 @@ static SOURCE: Schema = Schema {
     keys: &[
         ("provider", Text),
         ("secrets", List),
+        ("callers", Named(&CALLER)),
         ("allow_unsigned", Flag),
         ("tolerance", Duration),
         ("body_bytes_max", Size),
@@ -108,6 +109,8 @@ static SOURCE: Schema = Schema {
         ("on_conflict", Integer),
     ],
 };
+
+static CALLER: Schema = Schema { heading: "[sources.NAME.callers.NAME]", keys: &[("secrets", List)] };
 
 static DESTINATION: Schema = Schema {
     heading: "[destinations.NAME]",

@@ -26,13 +26,15 @@ pub enum Turnout {
     TooSlow,
     /// Not stored, or not known to be.
     NotRecorded,
+    /// A look at what became of a command.
+    Looked,
     /// No source of that name.
     UnknownSource,
 }
 
 impl Turnout {
     /// All of them, in the order of the counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Accepted,
         Self::Duplicate,
         Self::Conflict,
@@ -41,6 +43,7 @@ impl Turnout {
         Self::TooLarge,
         Self::TooSlow,
         Self::NotRecorded,
+        Self::Looked,
         Self::UnknownSource,
     ];
 
@@ -56,6 +59,7 @@ impl Turnout {
             Self::TooLarge => "too_large",
             Self::TooSlow => "too_slow",
             Self::NotRecorded => "not_recorded",
+            Self::Looked => "looked",
             Self::UnknownSource => "unknown_source",
         }
     }
