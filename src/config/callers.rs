@@ -75,16 +75,11 @@ pub(super) fn callers(table: &Reader<'_>, resolver: &Resolver<'_>, purpose: Purp
 }
 
 /// Reads the secrets of one caller.
-fn admit(
-    table: &Reader<'_>,
-    name: CallerName,
-    resolver: &Resolver<'_>,
-    purpose: Purpose<'_>,
-    admitted: &mut Admitted,
-) {
+fn admit(table: &Reader<'_>, name: CallerName, resolver: &Resolver<'_>, purpose: Purpose<'_>, admitted: &mut Admitted) {
     let items = table.list("secrets", "[{ env = \"SHOP_TOKEN\" }]").unwrap_or_default();
     if items.is_empty() || items.len() > SECRETS_MAX {
-        let problem = format!("{} secrets: a caller has 1 to {SECRETS_MAX}, more than one while they change", items.len());
+        let problem =
+            format!("{} secrets: a caller has 1 to {SECRETS_MAX}, more than one while they change", items.len());
         table.mistake("secrets", problem, "write secrets = [{ env = \"NAME_TOKEN\" }]");
         return;
     }
@@ -95,7 +90,8 @@ fn admit(
                 let print = secret.fingerprint();
                 let holder = admitted.callers.iter().find(|other| other.secrets.contains(print));
                 if let Some(other) = holder {
-                    let problem = format!("is the secret of the caller {} too: nobody could tell the two apart", other.name);
+                    let problem =
+                        format!("is the secret of the caller {} too: nobody could tell the two apart", other.name);
                     table.findings.mistake(&node.place, &path, problem, "give each caller a secret of its own");
                 } else if own.contains(print) {
                     table.findings.warn(format!("{path}: this secret stands twice in the list"));

@@ -142,7 +142,8 @@ mod tests {
 
     fn answers(deliveries: &[CommandDelivery]) -> String {
         let shown = serde_json::to_value(CommandResult::of(deliveries)).unwrap();
-        let answers: Vec<_> = shown["deliveries"].as_array().unwrap().iter().map(|one| one["answer"].to_string()).collect();
+        let answers: Vec<_> =
+            shown["deliveries"].as_array().unwrap().iter().map(|one| one["answer"].to_string()).collect();
         answers.join(" ")
     }
 

@@ -98,7 +98,8 @@ impl Problem {
 
     /// A command that was sent again while the first is being worked on.
     pub(super) fn still_pending(receipt: ReceiptId, location: String) -> Self {
-        let detail = "this command was accepted before and is being worked on; look at Location, or send it again later";
+        let detail =
+            "this command was accepted before and is being worked on; look at Location, or send it again later";
         let status = StatusCode::CONFLICT;
         Self::new(Turnout::Duplicate, status, "still-pending", "Still pending", detail.to_owned())
             .about(receipt, location)
@@ -114,7 +115,8 @@ impl Problem {
 
     /// No such receipt, or another caller's: which of the two is not told.
     pub(super) fn unknown_receipt() -> Self {
-        let detail = "you have sent no command with this receipt to this source; take the path from Location".to_owned();
+        let detail =
+            "you have sent no command with this receipt to this source; take the path from Location".to_owned();
         Self::new(Turnout::Malformed, StatusCode::NOT_FOUND, "unknown-receipt", "Unknown receipt", detail)
     }
 

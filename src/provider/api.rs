@@ -33,7 +33,11 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
     let event_type = only_text(headers, EVENT)?.map_or_else(|| own_type.clone(), |text| EventType::new(&text));
     let ordering_key = only_text(headers, ORDERING_KEY)?.map(|text| OrderingKey::new(&text));
     Ok(Identity {
-        normalised_digest: normalised(body_digest, (event_type != own_type).then_some(&event_type), ordering_key.as_ref()),
+        normalised_digest: normalised(
+            body_digest,
+            (event_type != own_type).then_some(&event_type),
+            ordering_key.as_ref(),
+        ),
         delivery_id,
         hook_id: None,
         event_type,

@@ -67,7 +67,8 @@ pub async fn command_status(
     let mut deliveries = Vec::with_capacity(rows.len());
     for row in rows {
         // A receipt that no route asked for has one row without a delivery.
-        let (Some(route), Some(purpose), Some(state), Some(attempts)) = (row.route, row.purpose, row.state, row.attempts)
+        let (Some(route), Some(purpose), Some(state), Some(attempts)) =
+            (row.route, row.purpose, row.state, row.attempts)
         else {
             continue;
         };

@@ -62,8 +62,8 @@ pub(super) fn read(
 /// Compares digests, which have one length whatever the token's is, with every secret, whether or not one has matched.
 fn check_token(secrets: &[Secret], headers: &Headers) -> Result<Verified, VerifyError> {
     let value = only_value(headers, AUTHORIZATION, || VerifyError::MissingToken)?;
-    let token = token_of(value)
-        .ok_or(VerifyError::MalformedHeader { header: AUTHORIZATION, expected: EXPECTED_TOKEN })?;
+    let token =
+        token_of(value).ok_or(VerifyError::MalformedHeader { header: AUTHORIZATION, expected: EXPECTED_TOKEN })?;
     let presented = Sha256::digest(token);
     let compared: Vec<(&Fingerprint, Choice)> = secrets
         .iter()

@@ -93,10 +93,14 @@ pub enum VerifyError {
     #[error("the bearer token is not known here: nobody may send with it")]
     TokenMismatch,
     /// The key that is signed is another than the one that is not.
-    #[error("the header idempotency-key differs from webhook-id, and only the latter is signed; leave it out, or send it once with the same value")]
+    #[error(
+        "the header idempotency-key differs from webhook-id, and only the latter is signed; leave it out, or send it once with the same value"
+    )]
     UnsignedKey,
     /// Who looks at a receipt signs its id.
-    #[error("the signed webhook-id is not the receipt that was asked for: sign the id of the receipt, and an empty body")]
+    #[error(
+        "the signed webhook-id is not the receipt that was asked for: sign the id of the receipt, and an empty body"
+    )]
     OtherReceipt,
     /// All is in order but the signature.
     #[error(

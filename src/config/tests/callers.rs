@@ -69,7 +69,10 @@ fn every_mistake_about_callers_is_named() {
         ("callers.shop = {}", "0 secrets: a caller has 1 to 4"),
         ("callers.shop = { secrets = [] }", "0 secrets"),
         (r#"callers.Shop = { secrets = [{ env = "SHOP_TOKEN" }] }"#, "\"Shop\" is not usable"),
-        ("callers.shop = { secrets = [{ env = \"SHOP_TOKEN\" }] }\nsecrets = [{ env = \"DEPOT_TOKEN\" }]", "whose it is"),
+        (
+            "callers.shop = { secrets = [{ env = \"SHOP_TOKEN\" }] }\nsecrets = [{ env = \"DEPOT_TOKEN\" }]",
+            "whose it is",
+        ),
         ("secrets = [{ env = \"SHOP_TOKEN\" }]\nallow_unsigned = true", "tells its callers apart"),
         ("secrets = [{ env = \"SHOP_TOKEN\" }]\non_conflict = 409", "422"),
         (
@@ -82,7 +85,8 @@ fn every_mistake_about_callers_is_named() {
         assert!(mistakes.contains(problem) && mistakes.contains("sources.orders"), "{lines}: {mistakes}");
         assert!(!mistakes.contains("f3a9c1d07e5b4286"), "{mistakes}");
     }
-    let many: String = (0..101).map(|n| format!("callers.c{n} = {{ secrets = [{{ env = \"SHOP_TOKEN\" }}] }}\n")).collect();
+    let many: String =
+        (0..101).map(|n| format!("callers.c{n} = {{ secrets = [{{ env = \"SHOP_TOKEN\" }}] }}\n")).collect();
     assert!(with_source(&many).mistakes().contains("100 are the most"));
     let elsewhere = mistakes_with("secrets = [", "callers.shop = { secrets = [{ env = \"X\" }] }\nsecrets = [");
     assert!(elsewhere.contains("only an api source tells callers apart"), "{elsewhere}");

@@ -29,7 +29,8 @@ fn a_token_is_taken_whoever_has_it_and_names_its_secret() {
 #[test]
 fn a_token_that_is_not_quite_one_is_refused() {
     let upper = PLAIN.to_uppercase();
-    for token in [&upper, &PLAIN[1..], &PLAIN[..PLAIN.len() - 1], &format!("{PLAIN}x"), &STANDARD_KEY["whsec_".len()..]] {
+    for token in [&upper, &PLAIN[1..], &PLAIN[..PLAIN.len() - 1], &format!("{PLAIN}x"), &STANDARD_KEY["whsec_".len()..]]
+    {
         assert_eq!(bearing(&format!("Bearer {token}")).outcome(), "token_mismatch", "{token}");
     }
     let long = "x".repeat(513);
@@ -84,7 +85,8 @@ fn a_token_and_a_signature_together_are_refused_even_if_both_are_right() {
         let both = bearing(&format!("Bearer {PLAIN}")).with(header, "v1,x");
         assert_eq!(both.outcome(), "mixed_proofs");
     }
-    let both = request().secrets([key(STANDARD_KEY)]).signed("k").with("Authorization", format!("Bearer {STANDARD_KEY}"));
+    let both =
+        request().secrets([key(STANDARD_KEY)]).signed("k").with("Authorization", format!("Bearer {STANDARD_KEY}"));
     assert_eq!(both.outcome(), "mixed_proofs");
 }
 
@@ -104,4 +106,3 @@ fn a_secret_that_no_header_can_carry_is_refused_when_it_is_configured() {
         assert!(Scheme::Api.decode_key(bad).is_err(), "{bad}");
     }
 }
-
