@@ -91,3 +91,28 @@ async fn the_hot_path_reads_no_table_from_end_to_end() {
             .unwrap();
     assert_eq!(read_whole, []);
 }
+
+/// Rows of deliveries that a turn of this lane reads.
+async fn rows_read(bench: &Bench, key: &str) -> i64 {
+    let job = sqlx::query_scalar::<_, String>("select job_id from oncehook.lanes where ordering_key = $1").bind(key);
+    let job: JobId = job.fetch_one(bench.pool()).await.unwrap().parse().unwrap();
+    let work = Work::Lane(lane(key));
+    let (known, lease, rules) = (["deployer".to_owned()], Duration::from_secs(30), serde_json::Value::Null);
+    let asking =
+        Asking { job, work: &work, worker: "host/1/w", lease, destinations: &known, rules: &rules, may_run: true };
+    let mut tx = bench.pool().begin().await.unwrap();
+    assert!(matches!(next_turn(&mut tx, &asking).await.unwrap(), Turn::Run(_)));
+    let read = "select coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables
+                where relid = 'oncehook.deliveries'::regclass";
+    sqlx::query_scalar(read).fetch_one(&mut *tx).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_claim_reads_no_more_rows_with_50_000_waiting_in_its_lane_than_with_50() {
+    let bench = Bench::new().await;
+    for sql in [BACKLOG, LANES, "analyze"] {
+        bench.run_sql(sql).await;
+    }
+    let (deep, short) = (rows_read(&bench, "lane 0").await, rows_read(&bench, "lane 1").await);
+    assert!(deep <= short && short < 10, "{deep} rows against {short}");
+}
