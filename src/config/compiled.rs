@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use crate::{
-    domain::{CallerName, DestinationName, Fingerprint, RouteName, Secret, SourceName},
+    domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
     verify::Scheme,
 };
@@ -136,6 +136,8 @@ pub struct Source {
     pub body_bytes_max: usize,
     /// Whether hooks that share a delivery id are kept apart.
     pub dedupe: Dedupe,
+    /// What becomes of bytes that came before under another delivery id.
+    pub replay_guard: ReplayGuard,
     /// The status of the answer to a conflict: 409, 200 for senders that would retry for days, 422 for commands.
     pub conflict_status: u16,
 }
