@@ -101,7 +101,7 @@ fn source(
         tolerance: tolerance(table, known),
         body_bytes_max,
         dedupe: dedupe(table, provider),
-        replay_guard: replay_guard(table, provider),
+        replay_guard: replay_guard(table, provider, allow_unsigned),
         conflict_status: conflict_status(table, provider),
     };
     (source, admitted.plans)
@@ -194,13 +194,15 @@ fn dedupe(table: &Reader<'_>, provider: Provider) -> Dedupe {
     }
 }
 
-fn replay_guard(table: &Reader<'_>, provider: Provider) -> ReplayGuard {
+fn replay_guard(table: &Reader<'_>, provider: Provider, allow_unsigned: bool) -> ReplayGuard {
     if provider == Provider::Api {
         let problem = "does not fit an api source: the same command under a new key is meant to run again";
         table.refuse_all(&["replay_guard"], problem, "remove it");
         return ReplayGuard::Off;
     }
-    let default = if provider.signs_delivery_id() { ReplayGuard::Off } else { ReplayGuard::Flag };
+    // Without a signature nobody needs a captured request.
+    let looks = !provider.signs_delivery_id() && !allow_unsigned;
+    let default = if looks { ReplayGuard::Flag } else { ReplayGuard::Off };
     let known = [ReplayGuard::Off, ReplayGuard::Flag, ReplayGuard::Reject];
     let Some(text) = table.text("replay_guard", default.as_str()) else { return default };
     known.into_iter().find(|guard| guard.as_str() == text).unwrap_or_else(|| {
