@@ -13,7 +13,7 @@ mod receipt;
 mod secret;
 mod version;
 
-pub use arrival::{Arrival, ArrivalKind, SeenBefore};
+pub use arrival::{Arrival, ArrivalKind, SeenBefore, Standing};
 pub use attempt::{ANSWER_KEPT_BYTES, Answer, Outcome, OutcomeClass, Trigger};
 pub use delivery::{DeliveryState, PlannedDelivery, Purpose};
 pub use headers::Headers;

@@ -196,5 +196,6 @@ fn new_receipt(
         headers: incoming.headers,
         body,
         deliveries: plan.deliveries,
+        may_revive: true,
     }
 }
