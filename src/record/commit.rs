@@ -175,7 +175,8 @@ impl Committer {
         if seen.is_empty() {
             return Ok(());
         }
-        let receipts: Vec<_> = seen.iter().map(|classified| classified.receipt).collect::<HashSet<_>>().into_iter().collect();
+        let receipts: Vec<_> =
+            seen.iter().map(|classified| classified.receipt).collect::<HashSet<_>>().into_iter().collect();
         let with_request: Vec<_> = seen.iter().map(|classified| (classified, rest[classified.place])).collect();
         let dead = revival.candidates(conn, &with_request).await?;
         let mut standings = standings(conn, &receipts).await?;

@@ -41,9 +41,8 @@ impl Revival {
             return Ok(Vec::new());
         }
         let dead = dead_deliveries(conn, &receipts).await?;
-        let is_as_first_seen = |dead: &DeadDelivery| {
-            *self.first_seen.entry(dead.delivery).or_insert(dead.attempts) == dead.attempts
-        };
+        let is_as_first_seen =
+            |dead: &DeadDelivery| *self.first_seen.entry(dead.delivery).or_insert(dead.attempts) == dead.attempts;
         Ok(dead.into_iter().filter(is_as_first_seen).map(|dead| dead.delivery).collect())
     }
 }

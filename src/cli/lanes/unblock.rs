@@ -37,7 +37,10 @@ pub(super) async fn run(options: Options, globals: &Globals) -> anyhow::Result<E
     } else if is_done {
         print(&format!("the lane {} of route {route} goes on; its dead delivery stays dead", Visible(key)))?;
     } else {
-        eprintln!("there is no blocked lane {} of route {route}: \"oncehook lanes --blocked\" lists those", Visible(key));
+        eprintln!(
+            "there is no blocked lane {} of route {route}: \"oncehook lanes --blocked\" lists those",
+            Visible(key)
+        );
     }
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(NOT_FOUND) })
 }
