@@ -5,6 +5,7 @@
 
 mod answers;
 mod cli;
+mod compensation;
 mod conflicts;
 mod connections;
 mod crash;
@@ -13,9 +14,11 @@ mod delivery;
 mod delivery_request;
 mod freshness;
 mod hostile_bodies;
+mod lane_policy;
 mod lanes;
 mod limits;
 mod migrations;
+mod paces;
 mod plans;
 mod pool;
 mod postgres;
@@ -27,6 +30,7 @@ mod recording;
 mod replay_guard;
 mod rescue;
 mod retries;
+mod revival;
 mod secrets;
 mod support;
 mod tidy;
