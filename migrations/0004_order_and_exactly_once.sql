@@ -93,10 +93,11 @@ declare
     compensation jsonb := nullif(last_words -> 'compensate', 'null');
 begin
     if dead.purpose = 'deliver' and compensation is not null then
-        -- With the seq of the dead one it is the next head of the lane. It is run once, however often the delivery dies.
+        -- Its seq is negative, so that it is the next head of the lane: before what waits, and before the dead one, should
+        -- that be asked for again meanwhile. It is run once, however often the delivery dies.
         insert into oncehook.deliveries (id, seq, receipt_id, route, destination, ordering_key, job_id, state, purpose)
         overriding system value
-        select (compensation ->> 'delivery')::uuid, dead.seq, dead.receipt_id, dead.route, compensation ->> 'destination',
+        select (compensation ->> 'delivery')::uuid, -dead.seq, dead.receipt_id, dead.route, compensation ->> 'destination',
                dead.ordering_key, case when dead.ordering_key is null then compensation ->> 'job' end, 'queued', 'compensate'
         on conflict on constraint deliveries_claim do nothing;
         if found and dead.ordering_key is null then
@@ -228,10 +229,14 @@ begin
             return slot;
         end if;
     end loop;
-    -- A slot is good for a moment; after an outage those that are long over must not all come at once.
-    if every is not null and (head.slot_at is null or head.slot_at < oncehook.now() - greatest(every, interval '1 s')) then
+    -- A slot is good for a moment, since workers look for due work only so often. Who lets it pass, in an outage or behind
+    -- busy workers, gets in line again: slots that are over are not made up for.
+    if every is not null and (head.slot_at is null or head.slot_at < oncehook.now() - interval '1 s') then
         insert into oncehook.paces (kind, name) values ('destination', head.destination) on conflict do nothing;
-        update oncehook.paces p set rate_free_at = greatest(p.rate_free_at, oncehook.now()) + every
+        update oncehook.paces p set
+            -- If nobody has a slot behind the one that passed, that one moves to now.
+            rate_free_at = greatest(case when p.rate_free_at = head.slot_at + every then head.slot_at
+                                    else p.rate_free_at end, oncehook.now()) + every
         where p.kind = 'destination' and p.name = head.destination
         returning p.rate_free_at - every into slot;
         update oncehook.deliveries d set slot_at = slot, due_at = greatest(d.due_at, slot) where d.id = head.id;
@@ -424,6 +429,13 @@ begin
             exit when found; -- otherwise it retired between the two
         end loop;
         is_head := lane.blocked_by = d.id;
+        -- What was seen before the wait for the lane may be over. It is looked at without its lock, which a worker may hold
+        -- that settles it and waits for the lane. Nobody else makes a finished one unfinished while we hold the lane.
+        perform from oncehook.deliveries where id = its_delivery and state = any (from_states);
+        if not found then
+            delete from oncehook.lanes where route = d.route and ordering_key = d.ordering_key and job_id = fresh_job;
+            return null;
+        end if;
     end if;
     select * into r from oncehook.receipts where id = d.receipt_id;
     update oncehook.deliveries set
@@ -437,7 +449,7 @@ begin
     where id = its_delivery and state = any (from_states)
     returning * into d;
     if not found then
-        return null; -- Somebody was faster. A lane that was opened for it is empty, and its job retires it.
+        return null; -- It has no lane, and somebody was faster.
     end if;
     if d.ordering_key is null then
         perform oncehook.ring(fresh_job, json_build_object('v', 1, 'delivery', its_text));

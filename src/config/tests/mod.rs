@@ -2,8 +2,10 @@
 
 mod callers;
 mod documented;
+mod lanes;
 mod mistakes;
 mod places;
+mod rates;
 mod secrets;
 
 use std::path::PathBuf;
