@@ -118,7 +118,8 @@ async fn paced(count: usize) -> Bench {
     for lane in 0..count {
         bench.record(Some(&format!("lane-{lane}"))).await;
     }
-    bench.run_sql("update oncehook.deliveries set due_at = oncehook.now(); update apalis.jobs set run_at = oncehook.now() - interval '1 s'").await;
+    bench.run_sql("update oncehook.deliveries set due_at = oncehook.now()").await;
+    bench.run_sql("update apalis.jobs set run_at = oncehook.now() - interval '1 s'").await;
     bench
 }
 
