@@ -12,8 +12,9 @@ use crate::{
 /// The states from which an operator may ask for a delivery again.
 pub const RETRIED_FROM: [DeliveryState; 2] = [DeliveryState::Dead, DeliveryState::Cancelled];
 
-/// Asks for a delivery that is dead or cancelled once more. It never bypasses the order: it goes to the tail of its lane,
-/// or to the head if it blocks the lane. Gives its new state; `None` when it is in another state than those.
+/// Asks for a delivery that is dead or cancelled once more.
+///
+/// It never bypasses the order: it goes to the tail of its lane, or to the head if it blocks the lane. Gives its new state; `None` when it is in another state than those.
 ///
 /// # Errors
 /// Those of the database.

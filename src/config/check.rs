@@ -3,9 +3,8 @@
 
 use std::fmt;
 
-use crate::domain::Fingerprint;
-
 use super::{Config, ConfigError, DestinationKind, LoadOptions, Loaded, OnDead, Order, load};
+use crate::domain::Fingerprint;
 
 /// The outcome of a check, to print or to serialise.
 #[derive(Debug, Clone, serde::Serialize)]

@@ -41,7 +41,9 @@ pub async fn dead_deliveries(conn: &mut PgConnection, receipts: &[ReceiptId]) ->
     Ok(dead.collect())
 }
 
-/// Asks for a finished delivery once more: it goes to the tail of its lane (by event time: to its place among those that
+/// Asks for a finished delivery once more.
+///
+/// It goes to the tail of its lane (by event time: to its place among those that
 /// wait), or back to the head if it blocks the lane. Gives its new state; `None`, and nothing changed, when its state is
 /// none of `from`.
 ///

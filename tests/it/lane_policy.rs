@@ -173,7 +173,7 @@ async fn a_lane_that_was_opened_in_vain_is_not_left_behind() {
     let (ctx, pool) = (bench.ctx.clone(), bench.pool().clone());
     let second =
         tokio::spawn(
-            async move { retry_delivery(&mut *pool.acquire().await.unwrap(), &ctx.doorbell, dead).await.unwrap() },
+            async move { retry_delivery(&mut pool.acquire().await.unwrap(), &ctx.doorbell, dead).await.unwrap() },
         );
     bench.until_somebody_waits_for_a_lock().await;
     sqlx::query("update oncehook.deliveries set state = 'succeeded', finished_at = now() where id = $1")
