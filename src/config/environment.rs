@@ -192,7 +192,12 @@ impl Override<'_> {
                     );
                 }
             },
-            Kind::Reference | Kind::TextOrReference | Kind::Table(_) | Kind::Named(_) | Kind::Rules(_) => {
+            Kind::Reference
+            | Kind::TextOrReference
+            | Kind::Texts
+            | Kind::Table(_)
+            | Kind::Named(_)
+            | Kind::Rules(_) => {
                 match parse_value(text, &place).map(|node| node.value) {
                     Some(table @ Value::Table(_)) => table,
                     _ => {
