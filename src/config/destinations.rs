@@ -32,7 +32,7 @@ pub(super) fn destinations(
         match name.parse::<DestinationName>() {
             Ok(name) => {
                 let (kind, plan) = kind(&name, &table, resolver, allow_commands);
-                destinations.insert(name.clone(), Destination { name, kind });
+                destinations.insert(name.clone(), Destination { name, kind, concurrency: None, pace: None });
                 plans.extend(plan);
                 table.finish();
             }

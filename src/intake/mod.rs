@@ -181,6 +181,7 @@ fn new_receipt(
         event_type: identity.event_type,
         ordering_key: identity.ordering_key,
         event_time: identity.event_time,
+        version: identity.version,
         received_at: incoming.received_at,
         body_digest: identity.body_digest,
         normalised_digest: identity.normalised_digest,
