@@ -90,7 +90,7 @@ $$;
 create function oncehook.bury_delivery(dead oncehook.deliveries, last_words jsonb)
 returns void language plpgsql volatile as $$
 declare
-    compensation jsonb := last_words -> 'compensate';
+    compensation jsonb := nullif(last_words -> 'compensate', 'null');
 begin
     if dead.purpose = 'deliver' and compensation is not null then
         -- With the seq of the dead one it is the next head of the lane. It is run once, however often the delivery dies.

