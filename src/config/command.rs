@@ -38,7 +38,9 @@ pub(super) fn command(table: &Reader<'_>, resolver: &Resolver<'_>, is_allowed: b
         table.mistake("directory", "is no absolute path", "write the whole path of a folder, such as \"/srv/mailer\"");
     } else if !Path::new(directory).is_dir() {
         let path = table.path_of("directory");
-        table.findings.warn(format!("{path}: there is no folder {directory:?} yet: without it the command cannot start"));
+        table
+            .findings
+            .warn(format!("{path}: there is no folder {directory:?} yet: without it the command cannot start"));
     }
     let (environment, reject_exits) = (environment(table, resolver), reject_exits(table));
     let mut argv = argv(table)?.into_iter();
@@ -93,7 +95,9 @@ fn argv(table: &Reader<'_>) -> Option<Vec<String>> {
     };
     if let Some(doubt) = doubt(Path::new(program)) {
         let path = table.path_of("command");
-        table.findings.warn(format!("{path}: {program:?} {doubt}: until that is mended, its deliveries wait and are tried again"));
+        table.findings.warn(format!(
+            "{path}: {program:?} {doubt}: until that is mended, its deliveries wait and are tried again"
+        ));
     }
     Some(argv)
 }

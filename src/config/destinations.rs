@@ -53,8 +53,7 @@ fn kind(
     resolver: &Resolver<'_>,
     allow_commands: bool,
 ) -> (DestinationKind, Option<Plan>) {
-    const KINDS: &str =
-        "write kind = \"http\" (posts to a service), \"command\" (runs a program) or \"log\" (writes a line to the log)";
+    const KINDS: &str = "write kind = \"http\" (posts to a service), \"command\" (runs a program) or \"log\" (writes a line to the log)";
     let written = table.required("kind", KINDS);
     if written != Some("command") {
         table.refuse_all(

@@ -197,17 +197,13 @@ impl Override<'_> {
             | Kind::Texts
             | Kind::Table(_)
             | Kind::Named(_)
-            | Kind::Rules(_) => {
-                match parse_value(text, &place).map(|node| node.value) {
-                    Some(table @ Value::Table(_)) => table,
-                    _ => {
-                        return self.unfit(
-                            "a table",
-                            "write it as in the file: { env = \"NAME\" }, or set its keys one by one",
-                        );
-                    }
+            | Kind::Rules(_) => match parse_value(text, &place).map(|node| node.value) {
+                Some(table @ Value::Table(_)) => table,
+                _ => {
+                    return self
+                        .unfit("a table", "write it as in the file: { env = \"NAME\" }, or set its keys one by one");
                 }
-            }
+            },
         };
         Some(Node { value, place })
     }

@@ -171,7 +171,7 @@ async fn what_a_command_leaves_running_is_killed_when_it_exits() {
 
 #[tokio::test]
 async fn what_has_left_the_process_group_is_not_waited_for() {
-    let outcome = attempt(shell("setsid sleep 100 & echo begun; exit 0")).await;
+    let outcome = attempt(shell("setsid sleep 20 & echo begun; exit 0")).await;
     assert_eq!((outcome.class, output(&outcome)), (OutcomeClass::Succeeded, "begun\n".into()), "{outcome:?}");
 }
 

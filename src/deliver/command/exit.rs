@@ -75,10 +75,9 @@ fn of_code(code: i32, reject_exits: &[u8]) -> (OutcomeClass, String) {
         _ if reject_exits.iter().any(|exit| i32::from(*exit) == code) => {
             (OutcomeClass::Rejected, format!("exited with {code}, which reject_exits lists"))
         }
-        _ => (
-            OutcomeClass::Failed,
-            format!("exited with {code}; add it to reject_exits if trying again does not help"),
-        ),
+        _ => {
+            (OutcomeClass::Failed, format!("exited with {code}; add it to reject_exits if trying again does not help"))
+        }
     }
 }
 
