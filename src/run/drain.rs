@@ -51,11 +51,10 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
     loop {
         step = match step {
             Step::Run(claim) => {
-                crash_point("claimed");
+                crash_point("claimed")?;
                 let (ended, took) = run_attempt(ctx, &claim).await;
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let end = settlement(ctx, &claim, ended, took);
-                crash_point("before_settle");
                 let may_run = !budget.is_spent() && !ctx.stop.is_finishing();
                 turns.settle(&claim.lease, &end, may_run).await?
             }

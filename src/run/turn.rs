@@ -64,7 +64,6 @@ impl Turns<'_> {
         let blueprint = self.ctx.live.load_full();
         let mut asking = self.asking(&blueprint, may_run);
         let turn = self.settle_patiently(lease, end, &mut asking, blueprint.config.run.lease).await?;
-        crash_point("after_settle");
         let Some(turn) = turn else {
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
@@ -91,11 +90,7 @@ impl Turns<'_> {
         let until = Instant::now() + patience;
         let mut has_failed = false;
         loop {
-            let settled = match self.ctx.pool.acquire().await {
-                Ok(mut conn) => turns::settle_and_next_turn(&mut conn, lease, end, asking).await,
-                Err(error) => Err(error.into()),
-            };
-            match settled {
+            match self.settle_once(lease, end, asking).await {
                 // A commit that gave an error may have happened: then the delivery is settled, and by us.
                 Ok(None) if has_failed => return Ok(Some(Turn::More)),
                 Ok(turn) => return Ok(turn),
@@ -109,6 +104,13 @@ impl Turns<'_> {
                 }
             }
         }
+    }
+
+    async fn settle_once(&self, lease: &Lease, end: &Settlement, asking: &Asking<'_>) -> Result<Option<Turn>> {
+        crash_point("before_settle")?;
+        let turn = turns::settle_and_next_turn(&mut *self.ctx.pool.acquire().await?, lease, end, asking).await?;
+        crash_point("after_settle")?;
+        Ok(turn)
     }
 
     fn asking<'a>(&'a self, blueprint: &'a Blueprint, may_run: bool) -> Asking<'a> {
@@ -172,12 +174,12 @@ impl Turns<'_> {
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {
         let (old, fresh) = (self.job.to_string(), JobId::new());
         let mut conn = self.ctx.pool.acquire().await?;
-        crash_point("before_next_job");
+        crash_point("before_next_job")?;
         let is_done = match self.work {
             Work::Lane(lane) => lanes::replace_lane_job(&mut conn, lane, &old, fresh, run_at).await?,
             Work::Delivery(delivery) => deliveries::replace_lone_job(&mut conn, *delivery, &old, fresh, run_at).await?,
         };
-        crash_point("after_next_job");
+        crash_point("after_next_job")?;
         if is_done && run_at == RunAt::Now {
             self.ctx.doorbell.ring();
         }
