@@ -48,8 +48,8 @@ pub(super) fn routes(top: &Reader<'_>, ends: Ends<'_>) -> Vec<Route> {
 fn route(table: &Reader<'_>, ends: Ends<'_>) -> Option<Route> {
     // Everything is read before anything is given up, so that all mistakes are found.
     let name = name::<RouteName>(table, "name", "give the route a name, such as \"deploy\"");
-    let source =
-        name_of_one::<SourceName>(table, "source", ends, ends.sources.keys().map(SourceName::as_str).collect());
+    let known = ends.sources.keys().map(SourceName::as_str).chain([SourceName::OUTBOX]).collect();
+    let source = name_of_one::<SourceName>(table, "source", ends, known);
     let known = ends.destinations.keys().map(DestinationName::as_str).collect();
     let destination = name_of_one::<DestinationName>(table, "destination", ends, known);
     let (events, filter, order, retry) = (events(table), filter(table), order(table), retry(table));

@@ -62,6 +62,17 @@ name!(
     /// One configured way in: `/hooks/{source}`.
     SourceName
 );
+impl SourceName {
+    /// The built-in source, which nobody configures and nobody posts to.
+    pub const OUTBOX: &str = "outbox";
+
+    /// The built-in source of what transactions have written into `oncehook.outbox`.
+    #[must_use]
+    pub fn outbox() -> Self {
+        Self(Self::OUTBOX.to_owned())
+    }
+}
+
 name!(
     /// One rule: events of this source and type go to this destination.
     RouteName

@@ -32,7 +32,7 @@ use crate::{
     domain::{Flag, NewReceipt, ReceiptId},
     provider::{self, Identity},
     record::Recorder,
-    route::{Event, Plan},
+    route::Plan,
     verify::{self, Verification, Verified},
 };
 
@@ -127,13 +127,7 @@ async fn identify(
         let (headers, body) = (incoming.headers.clone(), body.clone());
         move || {
             let identity = provider::identify(provider, &headers, &body)?;
-            let event = Event {
-                event_type: &identity.event_type,
-                ordering_key: identity.ordering_key.as_ref(),
-                body_bytes: body.len(),
-                payload: &|| serde_json::from_slice(&identity.json()?).ok(),
-            };
-            let plan = blueprint.routes.plan(&name, &event);
+            let plan = blueprint.plan(&name, &identity, body.len());
             Ok((identity, plan))
         }
     };

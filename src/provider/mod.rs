@@ -7,6 +7,7 @@ mod github;
 mod identity;
 mod json;
 mod moment;
+mod outbox;
 mod standard_webhooks;
 mod stripe;
 mod subject;
@@ -14,6 +15,7 @@ mod subject;
 use std::{fmt, str::FromStr, time::Duration};
 
 pub use identity::{IdentifyError, Identity, PayloadForm, identify};
+pub use outbox::identify_outbox;
 
 use crate::verify::Scheme;
 

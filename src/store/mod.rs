@@ -13,6 +13,7 @@ pub mod instances;
 pub mod jobs;
 pub mod lanes;
 pub mod migrate;
+pub mod outbox;
 pub mod pool;
 pub mod receipt_list;
 pub mod receipt_story;

@@ -18,6 +18,7 @@ mod hostile_bodies;
 mod lanes;
 mod limits;
 mod migrations;
+mod outbox;
 mod plans;
 mod pool;
 mod postgres;
