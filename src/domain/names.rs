@@ -1,4 +1,4 @@
-//! Names that an operator writes in the configuration: of sources, routes and destinations.
+//! Names that an operator writes in the configuration: of sources, their callers, routes and destinations.
 
 use std::{fmt, str::FromStr};
 
@@ -73,6 +73,10 @@ impl SourceName {
     }
 }
 
+name!(
+    /// One of those who may send commands to an `api` source; each has keys of its own.
+    CallerName
+);
 name!(
     /// One rule: events of this source and type go to this destination.
     RouteName

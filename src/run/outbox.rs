@@ -9,7 +9,7 @@ use super::Context;
 use crate::{
     blueprint::Blueprint,
     crash_point::crash_point,
-    domain::{DeliveryId, Flag, Headers, NewReceipt, ReceiptId, SourceName},
+    domain::{DeliveryId, Flag, Headers, NewReceipt, ReceiptId, ReplayGuard, SourceName},
     provider::identify_outbox,
     store::{
         Result,
@@ -62,7 +62,7 @@ pub async fn dispatch_outbox_once(ctx: &Context) -> Result<usize> {
     let rows = outbox::take_rows(&mut tx, ROWS_MAX, BYTES_MAX).await?;
     let moved = rows.len();
     let mut receipts = receipts_of(ctx.live.load_full(), rows).await;
-    let stored = record_new(&mut tx, &receipts.iter().collect::<Vec<_>>()).await?;
+    let stored = record_new(&mut tx, &receipts.iter().collect::<Vec<_>>()).await?.stored;
     if stored.len() < moved {
         let again = under_other_ids(&mut receipts, &stored);
         record_new(&mut tx, &again).await?;
@@ -95,6 +95,8 @@ fn new_receipt(blueprint: &Blueprint, row: OutboxRow) -> NewReceipt {
         ordering_key: identity.ordering_key,
         event_time: identity.event_time,
         version: identity.version,
+        // Two rows are two events, and may well say the same.
+        replay_guard: ReplayGuard::Off,
         received_at: row.created_at,
         body_digest: identity.body_digest,
         normalised_digest: identity.normalised_digest,

@@ -32,8 +32,9 @@ pub async fn has_rows(conn: &mut PgConnection) -> Result<bool> {
     Ok(sqlx::query_scalar!(r#"select exists (select from oncehook.outbox) as "has_rows!""#).fetch_one(conn).await?)
 }
 
-/// Takes the turn of the dispatcher until the transaction ends; false when another node has it. From then on the
-/// transaction finds rows by index, as recording does (see [`for_recording`](super::connect::for_recording)).
+/// Takes the turn of the dispatcher until the transaction ends; false when another node has it.
+///
+/// From then on the transaction finds rows by index, as recording does (see [`for_recording`](super::connect::for_recording)).
 ///
 /// # Errors
 /// Those of the database.
