@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+use super::command::CommandDestination;
 use crate::{
     domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
@@ -207,23 +208,6 @@ pub struct HttpDestination {
     pub secret: Option<Secret>,
     /// Statuses that are tried again although the table of outcomes calls them dead.
     pub retry_statuses: Vec<u16>,
-}
-
-/// A program that runs once for each attempt. No shell reads any of it.
-#[derive(Debug, Clone)]
-pub struct CommandDestination {
-    /// The program's absolute path.
-    pub program: PathBuf,
-    /// Its arguments, handed over as they are.
-    pub arguments: Vec<String>,
-    /// Where it runs.
-    pub directory: PathBuf,
-    /// What it sees beside `PATH` and `ONCEHOOK_…`. The values may be secrets.
-    pub environment: BTreeMap<String, secrecy::SecretString>,
-    /// Time for all of an attempt, after which it is killed with all that it started.
-    pub timeout: Duration,
-    /// Exits with which trying again does not help: a dead letter at once.
-    pub reject_exits: Vec<u8>,
 }
 
 /// One rule.

@@ -27,6 +27,7 @@ mod units;
 use std::{collections::BTreeSet, path::PathBuf};
 
 pub use check::{Report, check};
+pub use command::CommandDestination;
 pub use compiled::*;
 pub use environment::Environment;
 pub use error::{ConfigError, ConfigErrors};
