@@ -55,7 +55,8 @@ create table oncehook.outbox (
     id           bigint generated always as identity primary key,
     event_type   text not null,
     ordering_key text,
-    payload      jsonb not null,
+    -- What is larger than a request may be could not be read back, and would block those behind it.
+    payload      jsonb not null check (octet_length(payload::text) <= 26214400),
     created_at   timestamptz not null default oncehook.now()
 );
 

@@ -8,6 +8,7 @@ mod github;
 mod identity;
 mod json;
 mod moment;
+mod outbox;
 mod standard_webhooks;
 mod stripe;
 mod subject;
@@ -16,6 +17,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 pub use identity::{IdentifyError, Identity, PayloadForm, identify};
 pub(crate) use json::members_of;
+pub use outbox::identify_outbox;
 
 use crate::verify::Scheme;
 

@@ -15,6 +15,7 @@ pub mod jobs;
 pub mod lane_list;
 pub mod lanes;
 pub mod migrate;
+pub mod outbox;
 pub mod pool;
 pub mod receipt_list;
 pub mod receipt_story;

@@ -6,6 +6,8 @@
 mod answers;
 mod api_sources;
 mod cli;
+mod command_deliveries;
+mod commands;
 mod compensation;
 mod conflicts;
 mod connections;
@@ -19,6 +21,7 @@ mod lane_policy;
 mod lanes;
 mod limits;
 mod migrations;
+mod outbox;
 mod paces;
 mod plans;
 mod pool;

@@ -1,6 +1,7 @@
 //! Tests of the configuration as a whole: text and environment in, configuration or mistakes out.
 
 mod callers;
+mod commands;
 mod documented;
 mod lanes;
 mod mistakes;
