@@ -59,8 +59,9 @@ create table oncehook.outbox (
 );
 
 -- Whether an event is older than what its lane has applied. The chain decides where one is the other's direct successor
--- (and not both at once: a state may come back); numbers decide within one scale; otherwise the event times do. Equal is
--- never stale, and what cannot be compared is not.
+-- (and not both at once: a state may come back); numbers decide within one scale; event times do where one of the two has no
+-- version. Two scales are two things (two comments of one issue): neither replaces the other. Equal is never stale, and what
+-- cannot be compared is not. src/domain/staleness.rs says the same in Rust.
 create function oncehook.is_stale(
     its oncehook.applied_versions, its_chain_first boolean, applied oncehook.applied_versions
 ) returns boolean language plpgsql immutable as $$
@@ -72,7 +73,7 @@ declare
 begin
     if its.version_scale = applied.version_scale and its.version is not null and applied.version is not null then
         numbers_say := case when its.version <> applied.version then its.version < applied.version end;
-    elsif its.event_time <> applied.event_time then
+    elsif (its.version is null or applied.version is null) and its.event_time <> applied.event_time then
         numbers_say := its.event_time < applied.event_time;
     end if;
     return coalesce(case when its_chain_first then coalesce(chain_says, numbers_say)

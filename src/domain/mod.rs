@@ -11,6 +11,7 @@ mod names;
 mod payload_digest;
 mod receipt;
 mod secret;
+mod staleness;
 mod version;
 
 pub use arrival::{Arrival, ArrivalKind, SeenBefore};
@@ -23,4 +24,5 @@ pub use names::{DestinationName, NameError, RouteName, SourceName};
 pub use payload_digest::Digest;
 pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt};
 pub use secret::{Fingerprint, Secret};
-pub use version::{Chain, Version};
+pub use staleness::{Stand, is_stale, why_stale};
+pub use version::{Chain, DELETED, Measure, Part, Version, rank_of_status};

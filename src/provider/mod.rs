@@ -4,9 +4,11 @@
 //! Per provider there is a table where a table will do. A genuine event is never refused over its contents.
 
 mod github;
+mod history;
 mod identity;
 mod json;
 mod moment;
+mod object_state;
 mod standard_webhooks;
 mod stripe;
 mod subject;

@@ -4,8 +4,8 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::{Result, read};
-use crate::domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId};
+use super::{Result, read, stands::find_stand};
+use crate::domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId, why_stale};
 
 /// A delivery, and all that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -19,6 +19,10 @@ pub struct DeliveryStory {
     pub destination: String,
     /// The lane it waits in; `None`: it waits for no other.
     pub ordering_key: Option<String>,
+    /// Whether it goes by the provider's event time.
+    pub by_event: bool,
+    /// That it is older than what its lane had applied, if it is.
+    pub stale: Option<Staleness>,
     /// Where it stands.
     pub state: DeliveryState,
     /// What makes its present round of attempts happen.
@@ -37,6 +41,15 @@ pub struct DeliveryStory {
     pub finished_at: Option<DateTime<Utc>>,
     /// What was tried, in order.
     pub attempts: Vec<AttemptFacts>,
+}
+
+/// That a delivery is older than what its lane had applied.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Staleness {
+    /// The receipt that was applied.
+    pub against: ReceiptId,
+    /// What shows it, in a sentence that begins with `stale: `.
+    pub why: String,
 }
 
 /// One try.
@@ -72,10 +85,10 @@ pub struct AttemptFacts {
 pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Result<Vec<DeliveryStory>> {
     let rows = sqlx::query!(
         r#"select d.id, d.route, d.destination, d.ordering_key, d.state, d.trigger, d.due_at, d.crashes, d.last_error,
-                  d.created_at, d.finished_at,
+                  d.created_at, d.finished_at, d.by_event, d.stale_against,
                   (select count(*) from oncehook.deliveries before
                    where d.finished_at is null and before.finished_at is null and before.route = d.route
-                     and before.ordering_key = d.ordering_key and before.seq < d.seq) as "ahead!"
+                     and before.ordering_key = d.ordering_key and (before.place, before.seq) < (d.place, d.seq)) as "ahead!"
            from oncehook.deliveries d where d.receipt_id = $1 order by d.id"#,
         receipt.uuid()
     )
@@ -89,6 +102,8 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
             route: row.route,
             destination: row.destination,
             ordering_key: row.ordering_key,
+            by_event: row.by_event,
+            stale: staleness(conn, receipt, row.stale_against.map(ReceiptId::from)).await?,
             state: read(&row.state)?,
             trigger: row.trigger,
             due_at: row.due_at,
@@ -101,6 +116,16 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
         });
     }
     Ok(deliveries)
+}
+
+/// Why a receipt is stale against another. Takes no locks.
+async fn staleness(conn: &mut PgConnection, its: ReceiptId, against: Option<ReceiptId>) -> Result<Option<Staleness>> {
+    let Some(against) = against else { return Ok(None) };
+    let (new, applied) = (find_stand(conn, its).await?, find_stand(conn, against).await?);
+    let why = new.zip(applied).and_then(|(new, applied)| why_stale(&new, &applied, against));
+    // The other receipt may be gone by now.
+    let why = why.unwrap_or_else(|| format!("stale: its lane had applied {against}, which is newer"));
+    Ok(Some(Staleness { against, why }))
 }
 
 /// Takes no locks.
