@@ -16,6 +16,7 @@ mod hostile_bodies;
 mod lanes;
 mod limits;
 mod migrations;
+mod ordering_versions;
 mod plans;
 mod pool;
 mod postgres;
