@@ -7,6 +7,8 @@ use url::{Host, Url};
 use super::{
     compiled::{Destination, DestinationKind, HttpDestination},
     generated::Plan,
+    lanes::CONCURRENCY,
+    rate,
     reader::Reader,
     schema::nearest,
     secret::{Purpose, Resolved, Resolver},
@@ -30,7 +32,9 @@ pub(super) fn destinations(
         match name.parse::<DestinationName>() {
             Ok(name) => {
                 let (kind, plan) = kind(&name, &table, resolver);
-                destinations.insert(name.clone(), Destination { name, kind, concurrency: None, pace: None });
+                let concurrency = table.limit("concurrency", 4, CONCURRENCY);
+                let pace = rate::pace(&table);
+                destinations.insert(name.clone(), Destination { name, kind, concurrency, pace });
                 plans.extend(plan);
                 table.finish();
             }

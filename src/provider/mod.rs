@@ -16,6 +16,7 @@ mod subject;
 use std::{fmt, str::FromStr, time::Duration};
 
 pub use identity::{IdentifyError, Identity, PayloadForm, identify};
+pub(crate) use json::members_of;
 
 use crate::verify::Scheme;
 
