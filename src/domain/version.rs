@@ -1,6 +1,6 @@
 //! Versions: where an event stands in the history of its subject, by the provider's own account.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use chrono::DateTime;
 use serde::ser::SerializeStruct as _;
@@ -8,9 +8,9 @@ use serde::ser::SerializeStruct as _;
 /// A comparable value. docs/ordering.md tells for each event what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// What the numbers are, in words that an operator reads: their names, separated by commas, and after `of` the thing
-    /// that they are about where one lane has several. Versions of different scales are not compared.
-    pub scale: Cow<'static, str>,
+    /// What the numbers are, in words that an operator reads: their names, separated by commas, and after `of` the subject that
+    /// they are about. Versions of different scales are not compared: neither event replaces the other.
+    pub scale: String,
     /// Compared from the left.
     pub parts: Vec<i64>,
     /// The states before and after, where events of the subject form a chain.
@@ -56,7 +56,7 @@ pub enum Measure {
 impl Version {
     /// The numbers with their names.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        let names = self.scale.split_once(" of ").map_or(&*self.scale, |(names, _)| names);
+        let names = self.scale.split_once(" of ").map_or(self.scale.as_str(), |(names, _)| names);
         names.split(", ").zip(&self.parts).map(|(name, value)| Part { name, value: *value })
     }
 }

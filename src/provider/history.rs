@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{json::Reading, subject::EventRow};
-use crate::domain::{Chain, DELETED, Digest, EventTime, Version, rank_of_status};
+use crate::domain::{Chain, DELETED, Digest, EventTime, OrderingKey, Version, rank_of_status};
 
 /// The longest name of a state or a thing that is kept as it is: commit ids have 40 characters, or 64.
 const TOKEN_LENGTH_MAX: usize = 64;
@@ -46,10 +46,15 @@ impl EventRow {
         self.version.iter().flat_map(|step| step.fields())
     }
 
-    /// The version of an event at this time. `None` where the event has no time, or the table names no steps: then nothing
-    /// tells whether it is older than another.
-    pub(super) fn version(&self, reading: &Reading, time: Option<EventTime>) -> Option<Version> {
-        let time = time?.at.timestamp_micros();
+    /// The version of an event about `subject` at this time. `None` where the event has neither, or the table names no steps:
+    /// then nothing tells whether it is older than another.
+    pub(super) fn version(
+        &self,
+        reading: &Reading,
+        subject: Option<&OrderingKey>,
+        time: Option<EventTime>,
+    ) -> Option<Version> {
+        let (subject, time) = (subject?.as_str(), time?.at.timestamp_micros());
         let mut parts = Vec::with_capacity(self.version.len());
         let (mut thing, mut is_whole) = (None, !self.version.is_empty());
         for step in self.version {
@@ -75,10 +80,12 @@ impl EventRow {
         if !is_whole {
             parts = vec![time];
         }
+        // A route may put many subjects into one lane: none of them replaces another.
         let scale = match thing {
-            Some((path, id)) => format!("{names} of {path} {id}").into(),
-            None => names,
+            Some((path, id)) => format!("{names} of {subject} {path} {id}"),
+            None => format!("{names} of {subject}"),
         };
+        let scale = scale.into();
         Some(Version { scale, parts, chain: self.chain(reading) })
     }
 

@@ -70,7 +70,7 @@ pub(super) fn identify(body: &Bytes) -> Identity {
         reading.text("object") == Some("v2.core.event") && reading.word("related_object.id").is_none();
     let ordering_key = if is_about_nothing { None } else { EVENT.ordering_key(&mut reading) };
     let event_time = EVENT.event_time(&mut reading);
-    let mut version = EVENT.version(&reading, event_time);
+    let mut version = EVENT.version(&reading, ordering_key.as_ref(), event_time);
     if let Some(version) = version.as_mut().filter(|_| reading.is_usable) {
         // Whole seconds are too coarse: within one, an update tells by its previous attributes what it followed.
         version.chain = chain_of(event_type.as_str(), body);
