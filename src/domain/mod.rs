@@ -24,5 +24,5 @@ pub use names::{DestinationName, NameError, RouteName, SourceName};
 pub use payload_digest::Digest;
 pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt};
 pub use secret::{Fingerprint, Secret};
-pub use staleness::{Stand, is_stale, why_stale};
+pub use staleness::{is_stale, why_stale};
 pub use version::{Chain, DELETED, Measure, Part, Version, rank_of_status};

@@ -39,7 +39,8 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
     let ordering_key = if reading.word("data.id").is_some() { EVENT.ordering_key(&mut reading) } else { None };
     let event_type = EventType::new(reading.text("type").unwrap_or_default());
     let event_time = EVENT.event_time(&mut reading);
-    let version = EVENT.version(&reading, ordering_key.as_ref(), event_time).map(|version| of_kind(version, &event_type));
+    let version =
+        EVENT.version(&reading, ordering_key.as_ref(), event_time).map(|version| of_kind(version, &event_type));
     Ok(Identity {
         delivery_id,
         hook_id: None,

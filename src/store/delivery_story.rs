@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::{Result, read, stands::find_stand};
+use super::{Result, read, versions::find_version};
 use crate::domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId, why_stale};
 
 /// A delivery, and all that was tried.
@@ -121,7 +121,7 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
 /// Why a receipt is stale against another. Takes no locks.
 async fn staleness(conn: &mut PgConnection, its: ReceiptId, against: Option<ReceiptId>) -> Result<Option<Staleness>> {
     let Some(against) = against else { return Ok(None) };
-    let (new, applied) = (find_stand(conn, its).await?, find_stand(conn, against).await?);
+    let (new, applied) = (find_version(conn, its).await?, find_version(conn, against).await?);
     let why = new.zip(applied).and_then(|(new, applied)| why_stale(&new, &applied, against));
     // The other receipt may be gone by now.
     let why = why.unwrap_or_else(|| format!("stale: its lane had applied {against}, which is newer"));

@@ -19,8 +19,8 @@ pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
-pub mod stands;
 pub mod turns;
+pub mod versions;
 
 pub use error::StoreError;
 

@@ -8,7 +8,7 @@ use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 use super::{
     Result,
     delivery_story::{DeliveryStory, deliveries_of},
-    stands::find_stand,
+    versions::find_version,
 };
 use crate::domain::{DeliveryRef, Headers, ReceiptId, Version};
 
@@ -154,7 +154,7 @@ pub async fn receipt_of_delivery(conn: &mut PgConnection, delivery: DeliveryRef)
 
 /// Takes no locks.
 async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<ReceiptFacts>> {
-    let version = find_stand(conn, id).await?.and_then(|stand| stand.version);
+    let version = find_version(conn, id).await?;
     let row = sqlx::query!(
         "select source, delivery_id, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
                 recorded_at, body_digest, normalised_digest, body_bytes, secret_fingerprint, signed_at, remote_address, flags

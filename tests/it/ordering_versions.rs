@@ -1,7 +1,6 @@
 //! What is older than what: SQL, which decides, and Rust, which explains, say the same of any two events.
 
-use chrono::DateTime;
-use oncehook::domain::{Chain, Stand, Version, is_stale};
+use oncehook::domain::{self, Chain, Version};
 use proptest::{
     collection::vec, option, prelude::*, sample::select, strategy::ValueTree as _, test_runner::TestRunner,
 };
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::cluster::fresh_database;
 
 /// Few values, so that equal ones and links of a chain are common.
-fn stands() -> impl Strategy<Value = Stand> {
+fn stands() -> impl Strategy<Value = Option<Version>> {
     let states = option::of(select(vec!["a", "b", "c"]));
     let chains = option::of((states.clone(), states, any::<bool>())).prop_map(|chain| {
         let chain = chain.filter(|(from, to, _)| from.is_some() || to.is_some());
@@ -19,15 +18,14 @@ fn stands() -> impl Strategy<Value = Stand> {
     });
     let versions = (select(vec!["one", "two"]), vec(-1..3_i64, 0..4), chains)
         .prop_map(|(scale, parts, chain)| Version { scale: scale.into(), parts, chain });
-    (option::of(0..3_i64), option::weighted(0.9, versions))
-        .prop_map(|(seconds, version)| Stand { event_time: seconds.and_then(DateTime::from_timestamp_secs), version })
+    option::weighted(0.9, versions)
 }
 
 /// Two events of one table: in a scale the chain comes first always, or never.
-fn pairs() -> impl Strategy<Value = (Stand, Stand)> {
+fn pairs() -> impl Strategy<Value = (Option<Version>, Option<Version>)> {
     (stands(), stands(), any::<bool>()).prop_map(|(mut one, mut other, is_first)| {
-        for stand in [&mut one, &mut other] {
-            if let Some(chain) = stand.version.as_mut().and_then(|version| version.chain.as_mut()) {
+        for version in [&mut one, &mut other] {
+            if let Some(chain) = version.as_mut().and_then(|version| version.chain.as_mut()) {
                 chain.is_first = is_first;
             }
         }
@@ -35,11 +33,14 @@ fn pairs() -> impl Strategy<Value = (Stand, Stand)> {
     })
 }
 
-fn row(stand: &Stand) -> Value {
-    let version = stand.version.as_ref();
+/// What has no version is never stale.
+fn is_stale(new: &Option<Version>, applied: &Option<Version>) -> bool {
+    new.as_ref().zip(applied.as_ref()).is_some_and(|(new, applied)| domain::is_stale(new, applied))
+}
+
+fn row(version: Option<&Version>) -> Value {
     let chain = version.and_then(|version| version.chain.as_ref());
     json!({
-        "event_time": stand.event_time,
         "version": version.map(|version| &version.parts),
         "version_scale": version.map(|version| &version.scale),
         "version_from": chain.map(|chain| &chain.from),
@@ -58,9 +59,9 @@ async fn sql_and_rust_agree_on_what_is_stale() {
         let rows: Vec<Value> = pairs
             .iter()
             .map(|(new, applied)| {
-                let chain = new.version.as_ref().and_then(|version| version.chain.as_ref());
+                let chain = new.as_ref().and_then(|version| version.chain.as_ref());
                 let is_first = chain.is_some_and(|chain| chain.is_first);
-                json!({ "its": row(new), "first": is_first, "applied": row(applied) })
+                json!({ "its": row(new.as_ref()), "first": is_first, "applied": row(applied.as_ref()) })
             })
             .collect();
         let said: Vec<bool> = sqlx::query_scalar(
@@ -98,11 +99,7 @@ proptest! {
 
     #[test]
     fn what_cannot_be_compared_is_not_stale((one, other) in pairs()) {
-        let scales = one.version.as_ref().map(|version| &version.scale).zip(other.version.as_ref().map(|version| &version.scale));
-        let is_comparable = match scales {
-            Some((one, other)) => one == other,
-            None => one.event_time.is_some() && other.event_time.is_some(),
-        };
+        let is_comparable = one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one.scale == other.scale);
         prop_assert!(is_comparable || !is_stale(&one, &other));
     }
 }
