@@ -16,7 +16,9 @@ enum Evidence<'a> {
     Numbers(Option<(Part<'a>, Part<'a>)>),
 }
 
-/// Whether `new` is older than `applied`. The chain decides where one is the other's direct successor, and not both at
+/// Whether `new` is older than `applied`.
+///
+/// The chain decides where one is the other's direct successor, and not both at
 /// once, and the numbers do; all within one scale. Equal is never stale, and what cannot be compared is not. An event
 /// without version never is.
 // Invariant: oncehook.is_stale says the same; tests/it/ordering_versions.rs compares them.

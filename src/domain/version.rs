@@ -120,7 +120,9 @@ impl Part<'_> {
     }
 }
 
-/// How far a run, a job, a check or a suite has come. Before it begins it is called by several names, in no order that
+/// How far a run, a job, a check or a suite has come.
+///
+/// Before it begins it is called by several names, in no order that
 /// GitHub promises (a job that waits for an approval is queued after it, and its first event may say either): they are one rank.
 #[must_use]
 pub fn rank_of_status(status: &str) -> Option<i64> {

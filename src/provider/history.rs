@@ -85,7 +85,6 @@ impl EventRow {
             Some((path, id)) => format!("{names} of {subject} {path} {id}"),
             None => format!("{names} of {subject}"),
         };
-        let scale = scale.into();
         Some(Version { scale, parts, chain: self.chain(reading) })
     }
 

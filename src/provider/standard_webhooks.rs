@@ -59,5 +59,5 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
 /// stop (`user.created`, `user.address.changed`).
 fn of_kind(version: Version, event_type: &EventType) -> Version {
     let kind = event_type.as_str().rsplit_once('.').map_or(event_type.as_str(), |(kind, _)| kind);
-    Version { scale: format!("{} {kind}", version.scale).into(), ..version }
+    Version { scale: format!("{} {kind}", version.scale), ..version }
 }
