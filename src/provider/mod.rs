@@ -5,9 +5,11 @@
 
 mod api;
 mod github;
+mod history;
 mod identity;
 mod json;
 mod moment;
+mod object_state;
 mod outbox;
 mod standard_webhooks;
 mod stripe;

@@ -24,6 +24,7 @@ pub mod record_seen_before;
 pub mod rescue;
 pub mod revive;
 pub mod turns;
+pub mod versions;
 
 pub use error::StoreError;
 
