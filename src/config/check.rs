@@ -91,6 +91,8 @@ fn summarise(config: &Config) -> Vec<String> {
             DestinationKind::Log => "writes to the log".to_owned(),
             // Path and query may hold a token.
             DestinationKind::Http(http) => format!("posts to {}", http.url.origin().ascii_serialization()),
+            // Arguments may hold a token.
+            DestinationKind::Command(command) => format!("runs {}", command.program.display()),
         };
         lines.push(format!("destination {}: {kind}", destination.name));
     }

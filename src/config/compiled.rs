@@ -167,6 +167,8 @@ pub enum DestinationKind {
     Log,
     /// Posts to a service.
     Http(HttpDestination),
+    /// Runs a program of this machine. Only with `allow_commands = true`.
+    Command(CommandDestination),
 }
 
 /// An HTTP service.
@@ -184,6 +186,23 @@ pub struct HttpDestination {
     pub secret: Option<Secret>,
     /// Statuses that are tried again although the table of outcomes calls them dead.
     pub retry_statuses: Vec<u16>,
+}
+
+/// A program that runs once for each attempt. No shell reads any of it.
+#[derive(Debug, Clone)]
+pub struct CommandDestination {
+    /// The program's absolute path.
+    pub program: PathBuf,
+    /// Its arguments, handed over as they are.
+    pub arguments: Vec<String>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// What it sees beside `PATH` and `ONCEHOOK_…`. The values may be secrets.
+    pub environment: BTreeMap<String, secrecy::SecretString>,
+    /// Time for all of an attempt, after which it is killed with all that it started.
+    pub timeout: Duration,
+    /// Exits with which trying again does not help: a dead letter at once.
+    pub reject_exits: Vec<u8>,
 }
 
 /// One rule.

@@ -4,6 +4,7 @@
 //! has passed, or all mistakes at once. It never shows the value of a secret.
 
 mod check;
+mod command;
 mod compiled;
 mod destinations;
 mod environment;
@@ -135,7 +136,8 @@ fn compile(text: &str, environment: &Environment, findings: &Findings) -> Option
     let resolver = Resolver { environment, findings, data_dir: &data_dir };
     let intake = settings::intake(&top);
     let (sources, mut plans) = sources::sources(&top, &resolver, intake.in_flight_bytes_max);
-    let (destinations, more) = destinations::destinations(&top, &resolver);
+    let allow_commands = top.flag("allow_commands").unwrap_or(false);
+    let (destinations, more) = destinations::destinations(&top, &resolver, allow_commands);
     plans.extend(more);
     let ends = routes::Ends { sources: &sources, destinations: &destinations, written: &written(&top) };
     let config = Config {

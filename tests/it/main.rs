@@ -5,6 +5,8 @@
 
 mod answers;
 mod cli;
+mod command_deliveries;
+mod commands;
 mod conflicts;
 mod connections;
 mod crash;
