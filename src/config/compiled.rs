@@ -169,6 +169,10 @@ pub enum DestinationKind {
     Http(HttpDestination),
     /// Runs a program of this machine. Only with `allow_commands = true`.
     Command(CommandDestination),
+    /// Calls a function in Oncehook's own database, in the transaction that settles the delivery.
+    Sql(SqlDestination),
+    /// Calls a Rust handler of the program that embeds Oncehook, in the transaction that settles the delivery.
+    Handler(HandlerDestination),
 }
 
 /// An HTTP service.
@@ -203,6 +207,28 @@ pub struct CommandDestination {
     pub timeout: Duration,
     /// Exits with which trying again does not help: a dead letter at once.
     pub reject_exits: Vec<u8>,
+}
+
+/// A function in Oncehook's own database. Names are as the catalogue has them.
+#[derive(Debug, Clone)]
+pub struct SqlDestination {
+    /// The function's schema.
+    pub schema: String,
+    /// The function: `(receipt jsonb, payload jsonb)`, `(receipt jsonb, payload bytea)`, or both.
+    pub function: String,
+    /// The role that it runs as.
+    pub role: String,
+    /// The schemas that it finds things in.
+    pub search_path: Vec<String>,
+    /// Time for one call.
+    pub timeout: Duration,
+}
+
+/// A Rust handler, registered under the destination's name.
+#[derive(Debug, Clone)]
+pub struct HandlerDestination {
+    /// Time for one call.
+    pub timeout: Duration,
 }
 
 /// One rule.

@@ -18,6 +18,7 @@ mod schema;
 mod secret;
 mod settings;
 mod sources;
+mod sql;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -13,7 +13,7 @@ mod subject;
 
 use std::{fmt, str::FromStr, time::Duration};
 
-pub use identity::{IdentifyError, Identity, PayloadForm, identify};
+pub use identity::{IdentifyError, Identity, PayloadForm, identify, json_of};
 
 use crate::verify::Scheme;
 

@@ -8,6 +8,7 @@ pub mod connect;
 pub mod deliveries;
 pub mod delivery_list;
 pub mod delivery_story;
+pub mod effects;
 mod error;
 pub mod instances;
 pub mod jobs;
@@ -19,6 +20,7 @@ pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
+pub mod sql_functions;
 pub mod turns;
 
 pub use error::StoreError;

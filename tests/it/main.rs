@@ -29,6 +29,7 @@ mod recording;
 mod rescue;
 mod retries;
 mod secrets;
+mod sql_destination;
 mod support;
 mod tidy;
 mod verification;
