@@ -69,6 +69,7 @@ pub struct TestApp {
     database_url: String,
     config_text: String,
     folder: TempDir,
+    handlers: Handlers,
     /// Made once: a client reads the system's certificates, which takes longer than a test.
     sender: OnceLock<Sender>,
     may_leave_work: bool,
@@ -82,12 +83,27 @@ impl TestApp {
 
     /// With the configuration above and `more` TOML behind it. `{folder}` stands for a folder of the test's.
     pub async fn start_with(more: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), RECEIVER).await
+        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}")
     }
 
     /// With another configuration altogether.
     pub async fn start_from(config_text: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, config_text, RECEIVER).await
+        Self::start_on(cluster::fresh_database().await, config_text
+    }
+
+    /// With another configuration and Rust handlers.
+    pub async fn start_with_handlers(config_text: &str, handlers: Handlers) -> Self {
+        let database = cluster::fresh_database().await;
+        let url = database.url().to_owned();
+        Self::start_by(database, url, config_text, handlers).await
+    }
+
+    /// With another configuration altogether, and a way to the database that can be cut.
+    pub async fn start_from_behind_wire(config_text: &str) -> (Self, Wire) {
+        let database = cluster::fresh_database().await;
+        let wire = Wire::to(&database).await;
+        let url = wire.url();
+        (Self::start_by(database, url, config_text, Handlers::new()).await, wire)
     }
 
     /// The configuration above with `more` keys in one of its tables, or in a new one.
@@ -107,15 +123,12 @@ impl TestApp {
 
     /// With the configuration above, on a database that the test has changed.
     pub async fn start_in(database: TestDatabase, more: &str) -> Self {
-        Self::start_on(database, &format!("{CONFIG}\n{more}"), RECEIVER).await
+        Self::start_on(database, &format!("{CONFIG}\n{more}")
     }
 
     /// With the configuration above, and a way to the database that can be cut.
     pub async fn start_behind_wire(more: &str) -> (Self, Wire) {
-        let database = cluster::fresh_database().await;
-        let wire = Wire::to(&database).await;
-        let url = wire.url();
-        (Self::start_by(database, url, &format!("{CONFIG}\n{more}"), RECEIVER).await, wire)
+        Self::start_from_behind_wire(&format!("{CONFIG}\n{more}")).await
     }
 
     async fn start_on(database: TestDatabase, config_text: &str, role: Role) -> Self {
@@ -144,7 +157,7 @@ impl TestApp {
 
     /// A second process on the same database, as far as one process can be two.
     pub async fn another(&self) -> App {
-        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, RECEIVER).await
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock
     }
 
     /// The appliance.

@@ -8,7 +8,7 @@ use super::{app::TestApp, cluster::TestDatabase, sender::Reply};
 /// Roles belong to the server, which the tests share; each database grants it what it may do there.
 pub const ROLE: &str = "oncehook_test_writer";
 
-/// One source, one route, the function `billing.on_event`. Two attempts.
+/// Two sources, of which one has lanes, and the function `billing.on_event`. Two attempts.
 pub const CONFIG: &str = r#"
 [intake]
 listen = "127.0.0.1:0"
@@ -30,6 +30,7 @@ timeout = "20s"
 name = "bill"
 source = "standard"
 events = ["*"]
+order = "none"
 destination = "billing"
 retry = { attempts = 2, initial = "1s", max = "1s" }
 [[routes]]
@@ -78,15 +79,6 @@ pub async fn entries(conn: &mut PgConnection) -> i64 {
     sqlx::query_scalar("select count(*) from billing.entries").fetch_one(conn).await.unwrap()
 }
 
-/// A database with a ledger and a function that does this.
-pub async fn database_with(body: &str) -> TestDatabase {
-    let database = super::cluster::fresh_database().await;
-    let mut conn = database.connect().await;
-    found(&mut conn).await;
-    teach(&mut conn, body).await;
-    database
-}
-
 /// An appliance whose one destination is the ledger.
 pub struct Billing {
     pub app: TestApp,
@@ -96,7 +88,16 @@ pub struct Billing {
 impl Billing {
     /// Whose function does this.
     pub async fn with(body: &str) -> Self {
-        let app = TestApp::start_from(CONFIG).await;
+        Self::from(CONFIG, body).await
+    }
+
+    /// The same with another configuration.
+    pub async fn from(config: &str, body: &str) -> Self {
+        Self::on(TestApp::start_from(config).await, body).await
+    }
+
+    /// The same with an appliance that runs already.
+    pub async fn on(app: TestApp, body: &str) -> Self {
         let mut conn = app.database().await;
         found(&mut conn).await;
         teach(&mut conn, body).await;
