@@ -16,11 +16,13 @@ const NAME_BYTES_MAX: usize = 63;
 
 /// The settings of an SQL function. `None`: a name is wrong, which has been reported.
 pub(super) fn sql(table: &Reader<'_>) -> Option<SqlDestination> {
-    const FUNCTION: &str = "write the schema and the function, as the database has them: function = \"billing.on_event\"";
+    const FUNCTION: &str =
+        "write the schema and the function, as the database has them: function = \"billing.on_event\"";
     const ROLE: &str = "name the role that the function runs as, such as role = \"billing_writer\": one that may do what the \
                         function does, and nothing with the tables of Oncehook";
     // Everything is read before anything is given up, so that all mistakes are found.
-    let (function, role, timeout) = (table.required("function", FUNCTION), table.required("role", ROLE), timeout(table));
+    let (function, role, timeout) =
+        (table.required("function", FUNCTION), table.required("role", ROLE), timeout(table));
     let function = function.and_then(|text| {
         let parts = text.split_once('.').filter(|(schema, name)| is_name(schema) && is_name(name));
         if parts.is_none() {
@@ -67,7 +69,8 @@ fn search_path(table: &Reader<'_>) -> Option<Option<Vec<String>>> {
     if schemas.iter().all(|schema| is_name(schema) && !is_temporary(schema)) {
         return Some(Some(schemas));
     }
-    let instead = format!("write one schema or several, such as \"{EXAMPLE}\"; temporary tables are found last by themselves");
+    let instead =
+        format!("write one schema or several, such as \"{EXAMPLE}\"; temporary tables are found last by themselves");
     table.mistake("search_path", format!("is {text:?}, which is no list of schemas"), instead);
     None
 }

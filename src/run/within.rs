@@ -196,8 +196,9 @@ fn lost(error: &impl std::fmt::Display) -> Outcome {
 
 /// Rejected, since another attempt would do the same, and may have done it for good each time.
 fn broken_open() -> Outcome {
-    let reason = "ended the transaction that it runs in, so that its effect may be stored without the delivery's end: a \
+    let reason =
+        "ended the transaction that it runs in, so that its effect may be stored without the delivery's end: a \
                   handler must not commit or roll back; conn.begin() gives it a savepoint of its own"
-        .to_owned();
+            .to_owned();
     Outcome { class: OutcomeClass::Rejected, reason, answer: None, retry_after: None }
 }

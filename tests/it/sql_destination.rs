@@ -7,7 +7,8 @@ use crate::support::ledger::{Billing, CONFIG, INSERT, ROLE, teach_form};
 
 #[tokio::test]
 async fn a_function_gets_the_receipt_and_the_payload_and_its_delivery_succeeds() {
-    let mut billing = Billing::with("insert into entries (payload) values (receipt || jsonb_build_object('got', payload));").await;
+    let mut billing =
+        Billing::with("insert into entries (payload) values (receipt || jsonb_build_object('got', payload));").await;
     let reply = billing.deliver(r#"{"type":"invoice.paid","timestamp":"2026-01-02T03:04:05Z","data":{"id":7}}"#).await;
     assert_eq!(billing.end().await.0, "succeeded/succeeded");
     let told: serde_json::Value =
@@ -15,7 +16,12 @@ async fn a_function_gets_the_receipt_and_the_payload_and_its_delivery_succeeds()
     assert_eq!(told["receipt"], reply.text_of("receipt"));
     assert!(told["delivery"].as_str().unwrap().starts_with("dlv_"), "{told}");
     assert_eq!(told["got"]["data"], json!({ "id": 7 }));
-    for (name, value) in [("event_type", json!("invoice.paid")), ("source", json!("standard")), ("attempt", json!(1)), ("is_stale", json!(false))] {
+    for (name, value) in [
+        ("event_type", json!("invoice.paid")),
+        ("source", json!("standard")),
+        ("attempt", json!(1)),
+        ("is_stale", json!(false)),
+    ] {
         assert_eq!(told[name], value, "{name}");
     }
     assert_eq!(told["headers"]["webhook-id"], told["delivery_id"]);
@@ -39,12 +45,18 @@ async fn a_failure_after_the_marker_and_before_the_effect_rolls_both_back_and_le
     billing.app.advance(TimeDelta::hours(1)).await;
     billing.app.run_until_idle().await;
     assert_eq!((billing.end().await.0.as_str(), billing.entries().await), ("succeeded/succeeded", 1));
-    assert_eq!(billing.text("select string_agg(outcome, ', ' order by number) from oncehook.attempts").await, "failed, succeeded");
+    assert_eq!(
+        billing.text("select string_agg(outcome, ', ' order by number) from oncehook.attempts").await,
+        "failed, succeeded"
+    );
 }
 
 #[tokio::test]
 async fn a_function_rejects_a_delivery_for_good_with_a_code_of_its_own() {
-    let mut billing = Billing::with("insert into entries (note) values ('x'); raise exception 'no such customer' using errcode = 'OH001';").await;
+    let mut billing = Billing::with(
+        "insert into entries (note) values ('x'); raise exception 'no such customer' using errcode = 'OH001';",
+    )
+    .await;
     billing.deliver("{}").await;
     let (end, reason) = billing.end().await;
     assert_eq!(end, "dead/rejected");
@@ -220,7 +232,10 @@ async fn a_form_of_github_goes_in_as_the_json_in_it() {
 async fn what_is_missing_is_named_with_the_statement_that_adds_it() {
     let mut billing = Billing::with(INSERT).await;
     let steps: [(&str, &str); 5] = [
-        ("drop function billing.on_event(jsonb, jsonb)", "create function billing.on_event(receipt jsonb, payload jsonb) returns void"),
+        (
+            "drop function billing.on_event(jsonb, jsonb)",
+            "create function billing.on_event(receipt jsonb, payload jsonb) returns void",
+        ),
         (
             "create function billing.on_event(receipt jsonb, payload jsonb) returns void language sql as ''; \
              revoke all on schema billing from oncehook_test_writer",
@@ -232,7 +247,10 @@ async fn what_is_missing_is_named_with_the_statement_that_adds_it() {
             "grant execute on function billing.on_event(jsonb, jsonb) to oncehook_test_writer",
         ),
         ("alter schema billing rename to elsewhere", "create schema billing"),
-        ("alter schema elsewhere rename to billing; grant execute on all functions in schema billing to oncehook_test_writer", ""),
+        (
+            "alter schema elsewhere rename to billing; grant execute on all functions in schema billing to oncehook_test_writer",
+            "",
+        ),
     ];
     for (change, advice) in steps {
         billing.run(change).await;

@@ -18,7 +18,9 @@ pub(super) fn for_missing(settings: &SqlDestination, found: &Found) -> Option<St
         ));
     }
     if found.has_usage.is_none() {
-        return Some(format!("found no schema {schema}; run: create schema {schema}; grant usage on schema {schema} to {role}"));
+        return Some(format!(
+            "found no schema {schema}; run: create schema {schema}; grant usage on schema {schema} to {role}"
+        ));
     }
     if found.quoted.is_none() {
         return Some(format!(
@@ -29,7 +31,8 @@ pub(super) fn for_missing(settings: &SqlDestination, found: &Found) -> Option<St
     if found.has_usage == Some(false) {
         return Some(format!("may not use schema {schema} as {role}; run: grant usage on schema {schema} to {role}"));
     }
-    let forbidden = [(found.takes_jsonb, "jsonb"), (found.takes_bytes, "bytea")].into_iter().find(|(may, _)| *may == Some(false));
+    let forbidden =
+        [(found.takes_jsonb, "jsonb"), (found.takes_bytes, "bytea")].into_iter().find(|(may, _)| *may == Some(false));
     forbidden.map(|(_, form)| {
         format!("may not call {function} as {role}; run: grant execute on function {function}(jsonb, {form}) to {role}")
     })

@@ -91,7 +91,9 @@ impl Sql {
         let mut savepoint = conn.begin().await?;
         let SqlDestination { role, search_path, timeout, .. } = &self.settings;
         let called = match sql_functions::assume_role(&mut savepoint, role, search_path, *timeout).await {
-            Err(error) if code_of(&error) == "42501" => Err(sqlx::Error::Configuration(advice::for_grant(role, found).into())),
+            Err(error) if code_of(&error) == "42501" => {
+                Err(sqlx::Error::Configuration(advice::for_grant(role, found).into()))
+            }
             Err(error) => Err(error),
             Ok(()) => sql_functions::call(&mut savepoint, call.quoted, form, &call.receipt, call.payload).await,
         };

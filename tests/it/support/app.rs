@@ -8,6 +8,7 @@ use oncehook::{
     app::{App, Role},
     clock::Clock,
     config::{self, Environment, LoadOptions},
+    handler::Handlers,
     run,
 };
 use sqlx::PgConnection;
@@ -83,12 +84,12 @@ impl TestApp {
 
     /// With the configuration above and `more` TOML behind it. `{folder}` stands for a folder of the test's.
     pub async fn start_with(more: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}")
+        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}")).await
     }
 
     /// With another configuration altogether.
     pub async fn start_from(config_text: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, config_text
+        Self::start_on(cluster::fresh_database().await, config_text).await
     }
 
     /// With another configuration and Rust handlers.
@@ -123,7 +124,7 @@ impl TestApp {
 
     /// With the configuration above, on a database that the test has changed.
     pub async fn start_in(database: TestDatabase, more: &str) -> Self {
-        Self::start_on(database, &format!("{CONFIG}\n{more}")
+        Self::start_on(database, &format!("{CONFIG}\n{more}")).await
     }
 
     /// With the configuration above, and a way to the database that can be cut.
@@ -131,17 +132,17 @@ impl TestApp {
         Self::start_from_behind_wire(&format!("{CONFIG}\n{more}")).await
     }
 
-    async fn start_on(database: TestDatabase, config_text: &str, role: Role) -> Self {
+    async fn start_on(database: TestDatabase, config_text: &str) -> Self {
         let url = database.url().to_owned();
-        Self::start_by(database, url, config_text, role).await
+        Self::start_by(database, url, config_text, Handlers::new()).await
     }
 
-    async fn start_by(database: TestDatabase, database_url: String, config_text: &str, role: Role) -> Self {
+    async fn start_by(database: TestDatabase, database_url: String, config_text: &str, handlers: Handlers) -> Self {
         let mut conn = database.connect().await;
         make_clock_movable(&mut conn).await;
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::system();
-        let app = start_app(&database_url, config_text, &folder, &clock, role).await;
+        let app = start_app(&database_url, config_text, &folder, &clock, &handlers).await;
         let config_text = config_text.to_owned();
         Self {
             app: Some(app),
@@ -150,6 +151,7 @@ impl TestApp {
             database_url,
             config_text,
             folder,
+            handlers,
             sender: OnceLock::new(),
             may_leave_work: false,
         }
@@ -157,7 +159,7 @@ impl TestApp {
 
     /// A second process on the same database, as far as one process can be two.
     pub async fn another(&self) -> App {
-        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, &self.handlers).await
     }
 
     /// The appliance.
@@ -256,7 +258,7 @@ impl Drop for TestApp {
     }
 }
 
-async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, clock: &Clock, role: Role) -> App {
+async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, clock: &Clock, handlers: &Handlers) -> App {
     let file = folder.path().join("oncehook.toml");
     let data_dir = folder.path().join("data");
     let text = config_text.replace("{folder}", folder.path().to_str().unwrap());
@@ -271,7 +273,8 @@ async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, cloc
     .collect();
     let options = LoadOptions { file: Some(file), environment, may_generate: true };
     let loaded = config::load(&options).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    App::start(loaded.config, clock.clone(), role).await.unwrap_or_else(|error| panic!("{error:#}"))
+    let started = App::start_with(loaded.config, clock.clone(), RECEIVER, handlers.clone()).await;
+    started.unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// Puts a clock that the test moves in place of the database's. PostgreSQL inlines the function, in tests as elsewhere.

@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{app::TestApp, cluster::TestDatabase, sender::Reply};
+use super::{app::TestApp, sender::Reply};
 
 /// Roles belong to the server, which the tests share; each database grants it what it may do there.
 pub const ROLE: &str = "oncehook_test_writer";
