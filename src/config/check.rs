@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::domain::DestinationName;
+use crate::domain::{DestinationName, Fingerprint};
 
 use super::{Config, ConfigError, DestinationKind, LoadOptions, Loaded, Order, load};
 
@@ -99,6 +99,11 @@ fn summarise(config: &Config) -> Vec<String> {
             (Some(_), prints) => format!("secrets with the fingerprints {}", prints.join(", ")),
         };
         lines.push(format!("source {}: /hooks/{}, {signed}", source.name, source.name));
+        for caller in &source.callers {
+            let prints: Vec<&str> = caller.secrets.iter().map(Fingerprint::as_str).collect();
+            let prints = if prints.is_empty() { "to be generated".to_owned() } else { prints.join(", ") };
+            lines.push(format!("caller {} of {}: secrets {prints}", caller.name, source.name));
+        }
     }
     for destination in config.destinations.values() {
         let kind = match &destination.kind {

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+pub use super::kinds::*;
 use crate::{
-    domain::{DestinationName, RouteName, Secret, SourceName},
+    domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
     verify::Scheme,
 };
@@ -126,16 +127,37 @@ pub struct Source {
     pub provider: Provider,
     /// How requests are signed. `None` only with `allow_unsigned`.
     pub scheme: Option<Scheme>,
-    /// Every secret that is good now; several while they rotate.
+    /// Every secret that is good now; several while they rotate. Of an `api` source those of all its callers.
     pub secrets: Vec<Secret>,
+    /// Who may send to an `api` source; empty for all others.
+    pub callers: Vec<Caller>,
     /// How far a signed timestamp may be from now, both ways.
     pub tolerance: Duration,
     /// The largest body, in bytes.
     pub body_bytes_max: usize,
     /// Whether hooks that share a delivery id are kept apart.
     pub dedupe: Dedupe,
-    /// The status of the answer to a conflict: 409, or 200 for senders that would retry for days.
+    /// What becomes of bytes that came before under another delivery id.
+    pub replay_guard: ReplayGuard,
+    /// The status of the answer to a conflict: 409, 200 for senders that would retry for days, 422 for commands.
     pub conflict_status: u16,
+}
+
+/// One of those who may send commands to an `api` source. The key of a command is theirs alone.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The name, which is kept with each receipt.
+    pub name: CallerName,
+    /// Which of the source's secrets are theirs. Invariant: no secret is anybody else's.
+    pub secrets: Vec<Fingerprint>,
+}
+
+impl Source {
+    /// Whose secret this is.
+    #[must_use]
+    pub fn caller_of(&self, secret: &Fingerprint) -> Option<&CallerName> {
+        self.callers.iter().find(|caller| caller.secrets.contains(secret)).map(|caller| &caller.name)
+    }
 }
 
 /// What makes two requests the same event.
@@ -158,77 +180,6 @@ pub struct Destination {
     pub concurrency: Option<u32>,
     /// The shortest time between two attempts, over all processes: `rate_limit`, the other way round.
     pub pace: Option<Duration>,
-}
-
-/// The kinds of destination.
-#[derive(Debug, Clone)]
-pub enum DestinationKind {
-    /// Writes one line to Oncehook's own log: for trying out, needs nothing else.
-    Log,
-    /// Posts to a service.
-    Http(HttpDestination),
-    /// Runs a program of this machine. Only with `allow_commands = true`.
-    Command(CommandDestination),
-    /// Calls a function in Oncehook's own database, in the transaction that settles the delivery.
-    Sql(SqlDestination),
-    /// Calls a Rust handler of the program that embeds Oncehook, in the transaction that settles the delivery.
-    Handler(HandlerDestination),
-}
-
-/// An HTTP service.
-#[derive(Debug, Clone)]
-pub struct HttpDestination {
-    /// Where to post.
-    pub url: url::Url,
-    /// Time to connect.
-    pub connect_timeout: Duration,
-    /// Time from the last byte sent to the first byte of the answer.
-    pub first_byte_timeout: Duration,
-    /// Time for all of an attempt.
-    pub timeout: Duration,
-    /// Signs what is sent (Standard Webhooks), where set. The key is decoded.
-    pub secret: Option<Secret>,
-    /// Statuses that are tried again although the table of outcomes calls them dead.
-    pub retry_statuses: Vec<u16>,
-}
-
-/// A program that runs once for each attempt. No shell reads any of it.
-#[derive(Debug, Clone)]
-pub struct CommandDestination {
-    /// The program's absolute path.
-    pub program: PathBuf,
-    /// Its arguments, handed over as they are.
-    pub arguments: Vec<String>,
-    /// Where it runs.
-    pub directory: PathBuf,
-    /// What it sees beside `PATH` and `ONCEHOOK_…`. The values may be secrets.
-    pub environment: BTreeMap<String, secrecy::SecretString>,
-    /// Time for all of an attempt, after which it is killed with all that it started.
-    pub timeout: Duration,
-    /// Exits with which trying again does not help: a dead letter at once.
-    pub reject_exits: Vec<u8>,
-}
-
-/// A function in Oncehook's own database. Names are as the catalogue has them.
-#[derive(Debug, Clone)]
-pub struct SqlDestination {
-    /// The function's schema.
-    pub schema: String,
-    /// The function: `(receipt jsonb, payload jsonb)`, `(receipt jsonb, payload bytea)`, or both.
-    pub function: String,
-    /// The role that it runs as.
-    pub role: String,
-    /// The schemas that it finds things in.
-    pub search_path: Vec<String>,
-    /// Time for one call.
-    pub timeout: Duration,
-}
-
-/// A Rust handler, registered under the destination's name.
-#[derive(Debug, Clone)]
-pub struct HandlerDestination {
-    /// Time for one call.
-    pub timeout: Duration,
 }
 
 /// One rule.
