@@ -19,7 +19,7 @@ const GATED: &str = "insert into entries (delivery, note) values (receipt ->> 'd
 
 /// Leases that no heartbeat of the real clock renews, so that the test's clock alone ends them.
 fn long_leases() -> String {
-    format!("[run]\nlease = \"10m\"\nheartbeat = \"5m\"\n{CONFIG}")
+    format!("[run]\nlease = \"10m\"\nheartbeat = \"4m\"\n{CONFIG}")
 }
 
 fn drain(app: &App, worker: &'static str) -> JoinHandle<usize> {

@@ -6,6 +6,7 @@ mod documented;
 mod mistakes;
 mod places;
 mod secrets;
+mod sql;
 
 use std::path::PathBuf;
 
