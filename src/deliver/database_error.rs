@@ -56,7 +56,7 @@ pub(super) fn ended(class: OutcomeClass, reason: &str) -> Outcome {
 
 /// The SQLSTATE, where the server gave one.
 pub(super) fn code_of(error: &sqlx::Error) -> String {
-    error.as_database_error().and_then(|error| error.code()).unwrap_or_default().into_owned()
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).unwrap_or_default().into_owned()
 }
 
 /// The message, with what the server adds to it.

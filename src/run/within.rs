@@ -181,7 +181,7 @@ async fn end_session(ctx: &Context, session: i32) -> Result<()> {
 
 /// Whether the transaction that the savepoint belonged to is over.
 fn has_no_savepoint(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.is_some_and(|code| matches!(&*code, "25P01" | "3B001"))
 }
 

@@ -22,8 +22,9 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-/// Sets the limits, and gives the number of the session, by which [`end_session`] can end it. `None`: the lease is lost, and
-/// the effect would only be undone. That is an economy; what fences it is its settlement. Locks nothing.
+/// Sets the limits, and gives the number of the session, by which [`end_session`] can end it.
+///
+/// `None`: the lease is lost, and the effect would only be undone. That is an economy; what fences it is its settlement. Locks nothing.
 ///
 /// # Errors
 /// Those of the database.
@@ -57,8 +58,9 @@ pub async fn check_constraints(conn: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query!("set constraints all immediate").execute(conn).await.map(drop)
 }
 
-/// Gives the session back as it was, whatever an effect did to it: role, settings, temporary tables, session locks. It all
-/// goes with the transaction, so that nothing of one effect is there when the next begins.
+/// Gives the session back as it was, whatever an effect did to it: role, settings, temporary tables, session locks.
+///
+/// It all goes with the transaction, so that nothing of one effect is there when the next begins.
 ///
 /// # Errors
 /// Those of the database.

@@ -1,4 +1,5 @@
 //! Functions that users wrote, for destinations of kind "sql": found in the catalogue, called under a role of their own.
+//!
 //! Names come from the configuration and reach a statement only as the catalogue quotes them.
 
 use std::time::Duration;

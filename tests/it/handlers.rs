@@ -77,7 +77,8 @@ async fn what_a_handler_did_before_its_error_is_undone() {
             })
         }
     }
-    let ends: [(fn() -> HandlerError, &str, &str); 3] = [
+    type Case = (fn() -> HandlerError, &'static str, &'static str);
+    let ends: [Case; 3] = [
         (|| HandlerError::retry("the bank is closed"), "retrying/failed", "the bank is closed"),
         (|| HandlerError::reject("no such account"), "dead/rejected", "no such account"),
         (|| std::io::Error::other("disk").into(), "retrying/failed", "disk"),
