@@ -36,6 +36,7 @@ pub mod fixture;
 pub mod handler;
 pub mod health;
 pub mod intake;
+pub mod operate;
 pub mod postgres;
 pub mod provider;
 pub mod record;

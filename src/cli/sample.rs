@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
-    domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId},
+    domain::{AttemptId, DeliveryRef, DeliveryState, Purpose, ReceiptId},
     store::{
         delivery_story::{AttemptFacts, DeliveryStory},
         receipt_story::{ConflictFacts, LaterArrival, ReceiptFacts, ReceiptStory},
@@ -90,11 +90,13 @@ pub fn story() -> ReceiptStory {
         id: delivery_ref(),
         route: "deploy".to_owned(),
         destination: "deployer".to_owned(),
+        purpose: Purpose::Deliver,
         ordering_key: facts.ordering_key.clone(),
         state: DeliveryState::Succeeded,
         trigger: "automatic".to_owned(),
         due_at: morning() + TimeDelta::seconds(5),
         ahead: 0,
+        blocked_by: None,
         crashes: 0,
         last_error: None,
         created_at: morning(),

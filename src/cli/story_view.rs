@@ -91,7 +91,8 @@ fn push_arrivals(lines: &mut Vec<String>, story: &ReceiptStory) {
 fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory) {
     lines.push(String::new());
     lines.push(format!("delivery {}", delivery.id));
-    lines.push(format!("  {} → {}: {}", delivery.route, delivery.destination, delivery.state));
+    let what_for = if delivery.purpose == crate::domain::Purpose::Compensate { ", a compensation" } else { "" };
+    lines.push(format!("  {} → {}{what_for}: {}", delivery.route, delivery.destination, delivery.state));
     match &delivery.ordering_key {
         Some(key) => lines.push(format!("  lane {}", Visible(key))),
         None => lines.push("  no lane: it waits for no other delivery".to_owned()),

@@ -8,6 +8,8 @@ use super::{
     command::{COMMAND_KEYS, command},
     compiled::{Destination, DestinationKind, HttpDestination},
     generated::Plan,
+    lanes::CONCURRENCY,
+    rate,
     reader::Reader,
     schema::nearest,
     secret::{Purpose, Resolved, Resolver},
@@ -36,7 +38,9 @@ pub(super) fn destinations(
         match name.parse::<DestinationName>() {
             Ok(name) => {
                 let (kind, plan) = kind(&name, &table, resolver, allow_commands);
-                destinations.insert(name.clone(), Destination { name, kind, concurrency: None, pace: None });
+                let concurrency = table.limit("concurrency", 4, CONCURRENCY);
+                let pace = rate::pace(&table);
+                destinations.insert(name.clone(), Destination { name, kind, concurrency, pace });
                 plans.extend(plan);
                 table.finish();
             }

@@ -14,7 +14,7 @@ mod receipt;
 mod secret;
 mod version;
 
-pub use arrival::{Arrival, ArrivalKind, SeenBefore};
+pub use arrival::{Arrival, ArrivalKind, SeenBefore, Standing};
 pub use attempt::{ANSWER_KEPT_BYTES, Answer, Outcome, OutcomeClass, Trigger};
 pub use command::CommandState;
 pub use delivery::{DeliveryState, PlannedDelivery, Purpose};

@@ -154,11 +154,15 @@ async fn identify(
         let (headers, body) = (incoming.headers.clone(), body.clone());
         move || {
             let identity = provider::identify(provider, &headers, &body)?;
+            let json = identity.json();
             let event = Event {
                 event_type: &identity.event_type,
                 ordering_key: identity.ordering_key.as_ref(),
+                event_time: identity.event_time,
+                version: identity.version.as_ref(),
                 body_bytes: body.len(),
-                payload: &|| serde_json::from_slice(&identity.json()?).ok(),
+                json: json.as_deref(),
+                payload: &|| serde_json::from_slice(json.as_ref()?).ok(),
             };
             let plan = blueprint.routes.plan(&name, &event);
             Ok((identity, plan))
@@ -220,5 +224,6 @@ fn new_receipt(
         headers: incoming.headers,
         body,
         deliveries: plan.deliveries,
+        may_revive: source.provider.revives_on_duplicate(),
     }
 }

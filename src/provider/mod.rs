@@ -15,6 +15,7 @@ mod subject;
 use std::{fmt, str::FromStr, time::Duration};
 
 pub use identity::{IdentifyError, Identity, PayloadForm, identify, json_of};
+pub(crate) use json::members_of;
 
 use crate::verify::Scheme;
 

@@ -13,6 +13,7 @@ pub mod effects;
 mod error;
 pub mod instances;
 pub mod jobs;
+pub mod lane_list;
 pub mod lanes;
 pub mod migrate;
 pub mod pool;
@@ -21,10 +22,13 @@ pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
+pub mod revive;
 pub mod sql_functions;
 pub mod turns;
 
 pub use error::StoreError;
+
+use crate::domain::Purpose;
 
 /// What came back from the database.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -36,6 +40,11 @@ where
     T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     text.parse().map_err(|refusal: T::Err| sqlx::Error::Decode(refusal.into()).into())
+}
+
+/// What a delivery is for, as a column of ours says it; a CHECK holds the words.
+pub(crate) fn read_purpose(text: &str) -> Purpose {
+    if text == Purpose::Compensate.as_str() { Purpose::Compensate } else { Purpose::Deliver }
 }
 
 /// Whether the database answers and can be written. Takes no locks.

@@ -150,7 +150,7 @@ mod tests {
             keys.join(" ")
         };
         insta::assert_snapshot!(keys(&json), @"body_bytes body_digest conflicts deliveries delivery_id event_time event_time_path event_type flags hook_id later_arrivals normalised_digest ordering_key payload receipt received_at recorded_at remote_address secret_fingerprint signed_at source verdict");
-        insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts crashes created_at delivery destination due_at finished_at last_error ordering_key route state trigger");
+        insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts blocked_by crashes created_at delivery destination due_at finished_at last_error ordering_key purpose route state trigger");
         insta::assert_snapshot!(keys(&json["deliveries"][0]["attempts"][0]), @"answer_beginning answer_status attempt duration_ms number outcome reason started_at trigger worker");
         let payload = serde_json::json!({
             "headers": [["cookie", "(not shown, 6 bytes)"]], "body": "/w==", "body_encoding": "base64",

@@ -3,8 +3,10 @@
 mod callers;
 mod commands;
 mod documented;
+mod lanes;
 mod mistakes;
 mod places;
+mod rates;
 mod secrets;
 mod sql;
 
