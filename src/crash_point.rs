@@ -10,6 +10,7 @@
 //! | `before_effect` | the same, in the moment before its destination hears of it |
 //! | `after_effect` | the destination has taken it, and the outcome is only in memory |
 //! | `before_settle` | the same, with what becomes of the delivery decided |
+//! | `before_commit` | an effect in this database, its outcome and the claim of what is next are in one transaction, not committed |
 //! | `after_settle` | the outcome is committed, together with the claim of the lane's next delivery or the lane's end |
 //! | `before_next_job` | a job has to wait or has spent its budget, and nothing has taken its place |
 //! | `after_next_job` | a fresh job has taken its place, and apalis still knows the old one |

@@ -33,6 +33,7 @@ pub mod database;
 pub mod deliver;
 pub mod domain;
 pub mod fixture;
+pub mod handler;
 pub mod health;
 pub mod intake;
 pub mod operate;

@@ -13,12 +13,16 @@ use super::{
     reader::Reader,
     schema::nearest,
     secret::{Purpose, Resolved, Resolver},
+    sql::{SQL_KEYS, handler, sql},
     tree::Value,
 };
 use crate::{
     domain::{DestinationName, Secret},
     verify::Scheme,
 };
+
+/// Every kind.
+const KINDS: [&str; 5] = ["http", "command", "sql", "handler", "log"];
 
 /// The keys that only an HTTP destination has.
 const HTTP_KEYS: [&str; 5] = ["url", "connect_timeout", "first_byte_timeout", "secret", "retry_statuses"];
@@ -57,18 +61,10 @@ fn kind(
     resolver: &Resolver<'_>,
     allow_commands: bool,
 ) -> (DestinationKind, Option<Plan>) {
-    const KINDS: &str = "write kind = \"http\" (posts to a service), \"command\" (runs a program) or \"log\" (writes a line to the log)";
-    let written = table.required("kind", KINDS);
-    if written != Some("command") {
-        table.refuse_all(
-            &COMMAND_KEYS,
-            "is for destinations of kind \"command\"",
-            "remove it, or write kind = \"command\"",
-        );
-    }
-    if matches!(written, Some("log" | "command")) {
-        table.refuse_all(&HTTP_KEYS, "is for destinations of kind \"http\"", "remove it, or write kind = \"http\"");
-    }
+    const INSTEAD: &str = "write kind = \"http\" (posts to a service), \"command\" (runs a program), \"sql\" (calls a function in \
+                         the database), \"handler\" (a Rust handler) or \"log\" (writes a line to the log)";
+    let written = table.required("kind", INSTEAD);
+    refuse_keys_of_others(table, written);
     match written {
         Some("log") => {
             table.refuse_all(&["timeout"], "has no meaning for kind \"log\": it takes no time", "remove it");
@@ -77,15 +73,33 @@ fn kind(
         Some("command") => {
             (command(table, resolver, allow_commands).map_or(DestinationKind::Log, DestinationKind::Command), None)
         }
+        Some("sql") => (sql(table).map_or(DestinationKind::Log, DestinationKind::Sql), None),
+        Some("handler") => (DestinationKind::Handler(handler(table)), None),
         None | Some("http") => {
             let (http, plan) = http(name, table, resolver);
             (http.map_or(DestinationKind::Log, DestinationKind::Http), plan)
         }
         Some(other) => {
-            let near = nearest(other, ["http", "log", "command"].into_iter());
-            let instead = near.map_or(KINDS.into(), |near| format!("did you mean {near:?}?"));
+            let near = nearest(other, KINDS.into_iter());
+            let instead = near.map_or(INSTEAD.into(), |near| format!("did you mean {near:?}?"));
             table.mistake("kind", format!("is {other:?}, which Oncehook does not know"), instead);
             (http(name, table, resolver).0.map_or(DestinationKind::Log, DestinationKind::Http), None)
+        }
+    }
+}
+
+/// Keys that have no meaning for the kind that is written. Of a kind that does not exist nobody knows, and its mistake is
+/// reported.
+fn refuse_keys_of_others(table: &Reader<'_>, written: Option<&str>) {
+    let written = written.unwrap_or("http");
+    let is_known = KINDS.contains(&written);
+    let kinds: [(&str, &[&'static str]); 3] = [("http", &HTTP_KEYS), ("command", &COMMAND_KEYS), ("sql", &SQL_KEYS)];
+    for (kind, keys) in kinds.into_iter().filter(|(kind, _)| *kind != written) {
+        if is_known {
+            let (problem, instead) = ("is for destinations of kind", "remove it, or write kind =");
+            table.refuse_all(keys, &format!("{problem} {kind:?}"), &format!("{instead} {kind:?}"));
+        } else {
+            keys.iter().for_each(|key| _ = table.node(key));
         }
     }
 }

@@ -11,6 +11,7 @@ mod destinations;
 mod environment;
 mod error;
 mod generated;
+mod kinds;
 mod lanes;
 mod locate;
 mod placeholder;
@@ -21,6 +22,7 @@ mod schema;
 mod secret;
 mod settings;
 mod sources;
+mod sql;
 #[cfg(test)]
 mod tests;
 mod tree;

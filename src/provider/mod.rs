@@ -17,7 +17,7 @@ mod subject;
 
 use std::{fmt, str::FromStr, time::Duration};
 
-pub use identity::{IdentifyError, Identity, PayloadForm, identify};
+pub use identity::{IdentifyError, Identity, PayloadForm, identify, json_of};
 pub(crate) use json::members_of;
 pub use outbox::identify_outbox;
 

@@ -2,7 +2,8 @@
 //! own tables.
 //!
 //! The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect) →
-//! `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
+//! `settlement` (what becomes of it) → `turn` (settle, and on to the next); for an effect in this database all of that but
+//! the claim is one transaction (`within`). `rescue` and `instance` bring back what a dead process left.
 
 mod attempt;
 mod by_hand;
@@ -14,8 +15,10 @@ mod outbox;
 mod rescue;
 pub mod retry;
 mod rules;
+mod settlement;
 mod stop;
 mod turn;
+mod within;
 mod workers;
 
 use std::{sync::Arc, time::Duration};
@@ -42,7 +45,7 @@ use crate::{blueprint, config::Config};
 /// What running work needs. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    /// Connections; a running delivery holds none.
+    /// Connections; a running delivery holds none, but for one whose effect is in this database.
     pub pool: PgPool,
     /// The configuration of this moment.
     pub live: blueprint::Live,

@@ -9,6 +9,7 @@ pub mod connect;
 pub mod deliveries;
 pub mod delivery_list;
 pub mod delivery_story;
+pub mod effects;
 mod error;
 pub mod instances;
 pub mod jobs;
@@ -23,6 +24,7 @@ pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
 pub mod revive;
+pub mod sql_functions;
 pub mod turns;
 pub mod versions;
 

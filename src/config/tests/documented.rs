@@ -56,6 +56,15 @@ directory = "/"
 environment = {{ LANG = "C.UTF-8" }}
 timeout = "60s"
 reject_exits = [65]
+[destinations.billing]
+kind = "sql"
+function = "billing.on_event"
+role = "billing_writer"
+search_path = "billing"
+timeout = "30s"
+[destinations.books]
+kind = "handler"
+timeout = "30s"
 [sources.standard]
 provider = "standard_webhooks"
 secrets = [{{ generated = true }}]

@@ -8,6 +8,7 @@ mod mistakes;
 mod places;
 mod rates;
 mod secrets;
+mod sql;
 
 use std::path::PathBuf;
 

@@ -99,6 +99,14 @@ fn hook_id(headers: &Headers, flags: &mut Vec<Flag>) -> Option<String> {
     id.map(|id| id.as_str().to_owned())
 }
 
+/// The JSON of a form-encoded request; `None` where it is no form, or has no single field for it.
+pub(super) fn form_json(headers: &Headers, body: &[u8]) -> Option<Bytes> {
+    match is_form(headers, body).then(|| form_field(body, "payload"))? {
+        FormField::Once(json) => Some(json.into()),
+        FormField::Repeated | FormField::Missing => None,
+    }
+}
+
 /// Whether the JSON is in a form field. A body that begins with a brace is no form whatever the header says: curl says
 /// "form" for anything it posts, and the header is not signed.
 fn is_form(headers: &Headers, body: &[u8]) -> bool {
