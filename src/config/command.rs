@@ -1,16 +1,38 @@
 //! [destinations.NAME] of kind "command": the program, its arguments and what it may see. It checks what can be known
 //! without starting it.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use secrecy::SecretString;
 
 use super::{
-    compiled::CommandDestination,
     reader::Reader,
     secret::Resolver,
     tree::{Node, Value},
 };
+
+/// A program that runs once for each attempt. No shell reads any of it.
+#[derive(Debug, Clone)]
+pub struct CommandDestination {
+    /// The program's absolute path.
+    pub program: PathBuf,
+    /// Its arguments, handed over as they are.
+    pub arguments: Vec<String>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// What it sees beside `PATH` and `ONCEHOOK_…`. The values may be secrets.
+    pub environment: BTreeMap<String, SecretString>,
+    /// Time for all of an attempt, after which it is killed with all that it started.
+    pub timeout: Duration,
+    /// Exits with which trying again does not help: a dead letter at once.
+    pub reject_exits: Vec<u8>,
+}
 
 /// The keys that only a command has.
 pub(super) const COMMAND_KEYS: [&str; 4] = ["command", "directory", "environment", "reject_exits"];

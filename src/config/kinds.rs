@@ -1,7 +1,8 @@
 //! The kinds of destination, each with its settings after every check has passed.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::time::Duration;
 
+use super::command::CommandDestination;
 use crate::domain::Secret;
 
 /// The kinds of destination.
@@ -34,23 +35,6 @@ pub struct HttpDestination {
     pub secret: Option<Secret>,
     /// Statuses that are tried again although the table of outcomes calls them dead.
     pub retry_statuses: Vec<u16>,
-}
-
-/// A program that runs once for each attempt. No shell reads any of it.
-#[derive(Debug, Clone)]
-pub struct CommandDestination {
-    /// The program's absolute path.
-    pub program: PathBuf,
-    /// Its arguments, handed over as they are.
-    pub arguments: Vec<String>,
-    /// Where it runs.
-    pub directory: PathBuf,
-    /// What it sees beside `PATH` and `ONCEHOOK_…`. The values may be secrets.
-    pub environment: BTreeMap<String, secrecy::SecretString>,
-    /// Time for all of an attempt, after which it is killed with all that it started.
-    pub timeout: Duration,
-    /// Exits with which trying again does not help: a dead letter at once.
-    pub reject_exits: Vec<u8>,
 }
 
 /// A function in Oncehook's own database. Names are as the catalogue has them.

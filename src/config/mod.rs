@@ -31,6 +31,7 @@ mod units;
 use std::{collections::BTreeSet, path::PathBuf};
 
 pub use check::{Report, check};
+pub use command::CommandDestination;
 pub use compiled::*;
 pub use environment::Environment;
 pub use error::{ConfigError, ConfigErrors};
@@ -39,6 +40,7 @@ pub use locate::{Origin, USUAL_PLACES};
 
 pub(crate) use schema::nearest;
 
+use crate::domain::SourceName;
 use error::Findings;
 use generated::Plan;
 use reader::Reader;
@@ -167,7 +169,9 @@ fn written(top: &Reader<'_>) -> BTreeSet<(&'static str, String)> {
         Some(Value::Table(entries)) => entries.keys().map(|name| (word, name.clone())).collect(),
         _ => Vec::new(),
     };
-    names("sources", "source").into_iter().chain(names("destinations", "destination")).collect()
+    let built_in = [("source", SourceName::OUTBOX.to_owned())];
+    let all = names("sources", "source").into_iter().chain(names("destinations", "destination"));
+    all.chain(built_in).collect()
 }
 
 impl Loaded {

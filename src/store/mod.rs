@@ -16,6 +16,7 @@ pub mod jobs;
 pub mod lane_list;
 pub mod lanes;
 pub mod migrate;
+pub mod outbox;
 pub mod pool;
 pub mod receipt_list;
 pub mod receipt_story;
@@ -25,6 +26,7 @@ pub mod rescue;
 pub mod revive;
 pub mod sql_functions;
 pub mod turns;
+pub mod versions;
 
 pub use error::StoreError;
 
