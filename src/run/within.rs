@@ -129,7 +129,7 @@ async fn effect(
     let is_kept = outcome.class == OutcomeClass::Succeeded;
     let concluded = if is_kept { savepoint.commit().await } else { savepoint.rollback().await };
     let tidied = match concluded {
-        Ok(()) => effects::tidy_session(tx).await,
+        Ok(()) => effects::tidy_session(tx, ctx.config().run.lease).await,
         Err(error) if has_no_savepoint(&error) => return (Err(Ended::With(broken_open())), took),
         Err(error) => Err(error.into()),
     };

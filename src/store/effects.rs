@@ -60,17 +60,18 @@ pub async fn check_constraints(conn: &mut PgConnection) -> sqlx::Result<()> {
 
 /// Gives the session back as it was, whatever an effect did to it: role, settings, temporary tables, session locks.
 ///
-/// It all goes with the transaction, so that nothing of one effect is there when the next begins.
+/// It all goes with the transaction, so that nothing of one effect is there when the next begins. `idle` bounds the rest of
+/// the transaction, since the limits of [`begin`] are gone too: a process that is stopped there holds the delivery's row.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn tidy_session(conn: &mut PgConnection) -> Result<()> {
-    sqlx::raw_sql(
-        "reset session authorization; reset role; reset all; set local synchronous_commit = on; discard temp;
-         select pg_advisory_unlock_all()",
-    )
-    .execute(conn)
-    .await?;
+pub async fn tidy_session(conn: &mut PgConnection, idle: Duration) -> Result<()> {
+    let statements = format!(
+        "reset session authorization; reset role; reset all; set local synchronous_commit = on;
+         set local idle_in_transaction_session_timeout = {}; discard temp; select pg_advisory_unlock_all()",
+        milliseconds(idle)
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(conn).await?;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use sqlx::PgConnection;
 use tempfile::TempDir;
 
 use super::{
+    clock,
     cluster::{self, TestDatabase},
     sender::Sender,
     wire::Wire,
@@ -91,19 +92,17 @@ impl TestApp {
 
     /// With the configuration above and `more` TOML behind it. `{folder}` stands for a folder of the test's.
     pub async fn start_with(more: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}")).await
+        Self::start_from(&format!("{CONFIG}\n{more}")).await
     }
 
     /// With another configuration altogether.
     pub async fn start_from(config_text: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, config_text).await
+        Self::start_with_handlers(config_text, Handlers::new()).await
     }
 
     /// With another configuration and Rust handlers.
     pub async fn start_with_handlers(config_text: &str, handlers: Handlers) -> Self {
-        let database = cluster::fresh_database().await;
-        let url = database.url().to_owned();
-        Self::start_by(database, url, config_text, handlers).await
+        Self::start_on(cluster::fresh_database().await, config_text, handlers).await
     }
 
     /// With another configuration altogether, and a way to the database that can be cut.
@@ -131,7 +130,7 @@ impl TestApp {
 
     /// With the configuration above, on a database that the test has changed.
     pub async fn start_in(database: TestDatabase, more: &str) -> Self {
-        Self::start_on(database, &format!("{CONFIG}\n{more}")).await
+        Self::start_on(database, &format!("{CONFIG}\n{more}"), Handlers::new()).await
     }
 
     /// With the configuration above, and a way to the database that can be cut.
@@ -139,14 +138,14 @@ impl TestApp {
         Self::start_from_behind_wire(&format!("{CONFIG}\n{more}")).await
     }
 
-    async fn start_on(database: TestDatabase, config_text: &str) -> Self {
+    async fn start_on(database: TestDatabase, config_text: &str, handlers: Handlers) -> Self {
         let url = database.url().to_owned();
-        Self::start_by(database, url, config_text, Handlers::new()).await
+        Self::start_by(database, url, config_text, handlers).await
     }
 
     async fn start_by(database: TestDatabase, database_url: String, config_text: &str, handlers: Handlers) -> Self {
         let mut conn = database.connect().await;
-        make_clock_movable(&mut conn).await;
+        clock::make_movable(&mut conn).await;
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::system();
         let app = start_app(&database_url, config_text, &folder, &clock, RECEIVER, &handlers).await;
@@ -166,18 +165,13 @@ impl TestApp {
 
     /// A second process on the same database, as far as one process can be two.
     pub async fn another(&self) -> App {
-        self.start_another(RECEIVER).await
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, RECEIVER, &self.handlers).await
     }
 
     /// A process on the same database that runs deliveries by itself, until it is stopped.
     pub async fn another_that_works(&self) -> App {
         let role = Role { receives: false, works: true };
-        self.start_another(role).await
-    }
-
-    async fn start_another(&self, role: Role) -> App {
-        let Self { database_url, config_text, folder, clock, handlers, .. } = self;
-        start_app(database_url, config_text, folder, clock, role, handlers).await
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, role, &self.handlers).await
     }
 
     /// The appliance.
@@ -303,15 +297,4 @@ async fn start_app(
     let loaded = config::load(&options).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let started = App::start_with(loaded.config, clock.clone(), role, handlers.clone()).await;
     started.unwrap_or_else(|error| panic!("{error:#}"))
-}
-
-/// Puts a clock that the test moves in place of the database's. PostgreSQL inlines the function, in tests as elsewhere.
-async fn make_clock_movable(conn: &mut PgConnection) {
-    let statements = "
-        create schema oncehook_test;
-        create table oncehook_test.clock (moved interval not null);
-        insert into oncehook_test.clock values (interval '0');
-        create or replace function oncehook.now() returns timestamptz language sql stable parallel safe
-            as 'select pg_catalog.now() + (select moved from oncehook_test.clock)';";
-    sqlx::raw_sql(statements).execute(conn).await.unwrap();
 }

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod bench;
 pub mod caller;
+mod clock;
 pub mod cluster;
 pub mod connection;
 pub mod database;
