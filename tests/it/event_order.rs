@@ -21,11 +21,8 @@ impl Stage {
         let destination = TestDestination::start(script).await;
         let config = format!(
             r#"
-[intake]
-listen = "127.0.0.1:0"
-threads = 1
-[admin]
-listen = "127.0.0.1:0"
+intake = {{ listen = "127.0.0.1:0", threads = 1 }}
+admin = {{ listen = "127.0.0.1:0" }}
 [sources.github]
 provider = "github"
 secrets = [{{ env = "GITHUB_SECRET" }}]
@@ -260,7 +257,6 @@ async fn two_updates_of_stripe_in_one_second_end_up_right_in_either_order() {
 async fn a_lane_goes_on_behind_a_stale_delivery() {
     let stage = Stage::new().await;
     stage.one_by_one([stage.github("issues", &issue("opened", 9))]).await;
-    // The reader of both is one job.
     for letter in [stage.github("issues", &issue("edited", 7)), stage.github("issues", &issue("closed", 12))] {
         letter.send().await;
     }
