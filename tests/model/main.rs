@@ -3,6 +3,7 @@
 //! each safety that is switched off breaks the promise that it is for. ARCHITECTURE.md says what it covers.
 
 mod faults;
+mod flaws;
 
 mod holding;
 mod promises;

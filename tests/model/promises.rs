@@ -3,7 +3,7 @@
 use stateright::Property;
 
 use crate::{
-    setting::{Flaw, Setting, Sink},
+    setting::{Setting, Sink},
     world::{Phase, State, Worker, World},
 };
 
@@ -33,9 +33,11 @@ fn what_was_accepted_is_stored(setting: &Setting, world: &World) -> bool {
 }
 
 fn each_event_has_one_receipt(_: &Setting, world: &World) -> bool {
-    world.rows.iter().enumerate().all(|(at, row)| {
-        row.state == State::Absent || world.row_of(row.event).is_some_and(|first| first == at)
-    })
+    world
+        .rows
+        .iter()
+        .enumerate()
+        .all(|(at, row)| row.state == State::Absent || world.row_of(row.event).is_some_and(|first| first == at))
 }
 
 fn conflicts_are_kept_and_not_run(_: &Setting, world: &World) -> bool {
@@ -44,9 +46,8 @@ fn conflicts_are_kept_and_not_run(_: &Setting, world: &World) -> bool {
 }
 
 fn effects_are_marked_and_explained(setting: &Setting, world: &World) -> bool {
-    let is_at_it = |at: usize| {
-        world.workers.iter().any(|w| w.at == Phase::Marked && w.is_newest && usize::from(w.row) == at)
-    };
+    let is_at_it =
+        |at: usize| world.workers.iter().any(|w| w.at == Phase::Marked && w.is_newest && usize::from(w.row) == at);
     let bound = |row: &crate::world::Row| if setting.sink == Sink::Transaction { 1 } else { 1 + row.excuses };
     !world.broken.unexplained_effect
         && world.rows.iter().enumerate().all(|(at, row)| {
@@ -55,11 +56,11 @@ fn effects_are_marked_and_explained(setting: &Setting, world: &World) -> bool {
 }
 
 /// Whoever runs is the head of its lane, and no two run under leases that hold.
-fn lanes_run_one_at_a_time_in_order(setting: &Setting, world: &World) -> bool {
+fn lanes_run_one_at_a_time_in_order(_: &Setting, world: &World) -> bool {
     let is_head = |at: usize| world.head(world.rows[at].lane, |_, _| true) == Some(at);
     let runs = |worker: &Worker| {
         let is_under_way = matches!(worker.at, Phase::Claimed | Phase::Ended) && !worker.has_failed;
-        is_under_way && !worker.is_late && !setting.has(Flaw::MarkBeforeEffect)
+        is_under_way && !worker.is_late
     };
     let [first, second] = &world.workers;
     let is_double = runs(first) && runs(second) && first.lane == second.lane;

@@ -3,23 +3,22 @@
 //! fault nor a sender's: a moment that is not met has no way to an end.
 
 use std::{
-    collections::{HashMap, VecDeque, hash_map::Entry},
+    collections::{HashMap, HashSet, VecDeque, hash_map::Entry},
     hash::{Hash as _, Hasher},
+    mem::{Discriminant, discriminant},
 };
 
 use stateright::Model;
 
-use crate::{
-    setting::Setting,
-    step::Step,
-    world::World,
-};
+use crate::{setting::Setting, step::Step, world::World};
 
 /// What a walk came to.
 #[derive(Debug)]
 pub struct Walk {
     /// Moments that were met.
-    pub states: usize,
+    pub moments: usize,
+    /// The kinds of steps by which they were met first.
+    pub taken: HashSet<Discriminant<Step>>,
     /// The shortest way to a moment without an end.
     pub way_to_no_end: Option<Vec<(Option<Step>, World)>>,
 }
@@ -64,7 +63,8 @@ pub fn walk(setting: &Setting) -> Walk {
     }
     let ends = can_end(&met, &ways_back);
     let lost = ends.iter().position(|can_end| !can_end);
-    Walk { states: met.len(), way_to_no_end: lost.map(|lost| way_to(&met, lost)) }
+    let taken = met.iter().filter_map(|met| met.by.as_ref()).map(discriminant).collect();
+    Walk { moments: met.len(), taken, way_to_no_end: lost.map(|lost| way_to(&met, lost)) }
 }
 
 /// 64 bits stand for a moment, as in `stateright`, and of another hash than its: the two must count the same.
