@@ -101,13 +101,17 @@ static SOURCE: Schema = Schema {
     keys: &[
         ("provider", Text),
         ("secrets", List),
+        ("callers", Named(&CALLER)),
         ("allow_unsigned", Flag),
         ("tolerance", Duration),
         ("body_bytes_max", Size),
         ("dedupe", Text),
         ("on_conflict", Integer),
+        ("replay_guard", Text),
     ],
 };
+
+static CALLER: Schema = Schema { heading: "[sources.NAME.callers.NAME]", keys: &[("secrets", List)] };
 
 static DESTINATION: Schema = Schema {
     heading: "[destinations.NAME]",

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::{Digest, Fingerprint, Headers, OrderingKey, PlannedDelivery, ReceiptId, SourceName};
+use super::{Digest, Fingerprint, Headers, OrderingKey, PlannedDelivery, ReceiptId, SourceName, Version};
 
 /// The longest delivery id: it stands in an index, and real ones are below 100 bytes.
 const DELIVERY_ID_LENGTH_MAX: usize = 255;
@@ -127,6 +127,30 @@ impl Flag {
     }
 }
 
+/// What becomes of a request whose bytes came before under another delivery id. A provider that does not sign the id cannot
+/// keep a captured request from being sent again so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayGuard {
+    /// Nobody looks: the id is signed, or is in the body.
+    Off,
+    /// It is taken, and the receipt names the earlier one.
+    Flag,
+    /// It is refused, and nothing of it is kept.
+    Reject,
+}
+
+impl ReplayGuard {
+    /// The word for it in SQL and configuration.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Flag => "flag",
+            Self::Reject => "reject",
+        }
+    }
+}
+
 /// A verified and identified request, with the deliveries it needs if it turns out to be the first of its event.
 #[derive(Debug, Clone)]
 pub struct NewReceipt {
@@ -136,7 +160,8 @@ pub struct NewReceipt {
     pub source: SourceName,
     /// The provider's own id: with `source` and `hook_scope` the identity of the event.
     pub delivery_id: DeliveryId,
-    /// The hook's id where the source keeps hooks apart (`dedupe = "per_hook"`), empty otherwise.
+    /// The hook's id where the source keeps hooks apart (`dedupe = "per_hook"`), the caller's name where it takes commands
+    /// (`provider = "api"`), empty otherwise.
     pub hook_scope: String,
     /// The hook that sent it, where the provider says so.
     pub hook_id: Option<String>,
@@ -146,6 +171,10 @@ pub struct NewReceipt {
     pub ordering_key: Option<OrderingKey>,
     /// When it happened, by the provider.
     pub event_time: Option<EventTime>,
+    /// Where it stands in its subject's history.
+    pub version: Option<Version>,
+    /// What becomes of it if the same bytes came before under another id.
+    pub replay_guard: ReplayGuard,
     /// When the last byte of the body had been read, by this node's clock.
     pub received_at: DateTime<Utc>,
     /// Digest of the body as it came.

@@ -16,6 +16,8 @@ pub enum Turnout {
     Duplicate,
     /// Seen before with another payload.
     Conflict,
+    /// The same bytes under another id, refused.
+    Replay,
     /// No valid signature.
     Unverified,
     /// Not understood.
@@ -26,21 +28,25 @@ pub enum Turnout {
     TooSlow,
     /// Not stored, or not known to be.
     NotRecorded,
+    /// A look at what became of a command.
+    Looked,
     /// No source of that name.
     UnknownSource,
 }
 
 impl Turnout {
     /// All of them, in the order of the counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Accepted,
         Self::Duplicate,
         Self::Conflict,
+        Self::Replay,
         Self::Unverified,
         Self::Malformed,
         Self::TooLarge,
         Self::TooSlow,
         Self::NotRecorded,
+        Self::Looked,
         Self::UnknownSource,
     ];
 
@@ -51,11 +57,13 @@ impl Turnout {
             Self::Accepted => "accepted",
             Self::Duplicate => "duplicate",
             Self::Conflict => "conflict",
+            Self::Replay => "suspected_replay",
             Self::Unverified => "unverified",
             Self::Malformed => "malformed",
             Self::TooLarge => "too_large",
             Self::TooSlow => "too_slow",
             Self::NotRecorded => "not_recorded",
+            Self::Looked => "looked",
             Self::UnknownSource => "unknown_source",
         }
     }

@@ -4,6 +4,7 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod answers;
+mod api_sources;
 mod cli;
 mod conflicts;
 mod connections;
@@ -24,6 +25,7 @@ mod record_faults;
 mod record_plans;
 mod record_races;
 mod recording;
+mod replay_guard;
 mod rescue;
 mod retries;
 mod secrets;
