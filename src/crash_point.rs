@@ -15,6 +15,8 @@
 //! | `after_next_job` | a fresh job has taken its place, and apalis still knows the old one |
 //! | `after_job` | a job is through, and apalis has not been told |
 //! | `before_rescue` | lanes got fresh jobs in a transaction that is not committed |
+//! | `before_publication` | rows of the outbox became receipts in a transaction that is not committed |
+//! | `after_publication` | that is committed, and no worker has been rung |
 //! | `before_burial` | what a dead process held is set free in a transaction that is not committed |
 
 use crate::store::Result;

@@ -35,6 +35,7 @@ pub mod domain;
 pub mod fixture;
 pub mod health;
 pub mod intake;
+pub mod operate;
 pub mod postgres;
 pub mod provider;
 pub mod record;

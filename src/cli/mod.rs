@@ -11,6 +11,7 @@ mod globals;
 mod health;
 mod http_client;
 mod json_member;
+mod lanes;
 mod migrate;
 mod output;
 mod payload_view;
@@ -71,6 +72,7 @@ enum Command {
     Send(send::Options),
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
+    Lanes(lanes::Options),
     Database(database::Options),
     Health(health::Options),
     Completions(completions::Options),
@@ -105,6 +107,7 @@ impl Cli {
             Command::Send(options) => wait_for(send::run(&options, &globals)),
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
+            Command::Lanes(options) => wait_for(lanes::run(options, &globals)),
             Command::Database(options) => wait_for(database::run(options, &globals)),
             Command::Health(options) => wait_for(health::run(&options, &globals)),
         }

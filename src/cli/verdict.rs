@@ -47,6 +47,7 @@ fn what_happened(delivery: &DeliveryStory) -> String {
     let why =
         delivery.last_error.as_deref().map(|why| format!(": {}", sentence(why))).unwrap_or_else(|| ".".to_owned());
     match delivery.state {
+        DeliveryState::Waiting | DeliveryState::Queued if delivery.blocked_by.is_some() => blocked(delivery),
         DeliveryState::Waiting => format!(
             "waits for {} in its lane, {}, and runs after that.",
             count(usize::try_from(delivery.ahead).unwrap_or(0), "older delivery", "older deliveries"),
@@ -66,14 +67,37 @@ fn what_happened(delivery: &DeliveryStory) -> String {
         DeliveryState::Retrying => {
             format!("failed on attempt {number} and is tried again by itself at {} UTC{why}", stamp(delivery.due_at))
         }
-        DeliveryState::Succeeded => format!("succeeded on attempt {number}."),
+        DeliveryState::Succeeded => match &delivery.stale {
+            Some(stale) => format!("succeeded on attempt {number}, delivered {}", sentence(&stale.why)),
+            None => format!("succeeded on attempt {number}."),
+        },
         DeliveryState::Dead => format!(
-            "is a dead letter after {}{why} It is kept, and not tried again by itself.",
-            count(attempts, "attempt", "attempts")
+            "is a dead letter after {}{why} It is kept, and not tried again by itself{}.",
+            count(attempts, "attempt", "attempts"),
+            way_out(delivery)
         ),
-        DeliveryState::Skipped => "was skipped: its lane had already applied something newer.".to_owned(),
+        DeliveryState::Skipped => match &delivery.stale {
+            Some(stale) => format!("was skipped: {}", sentence(&stale.why)),
+            None => "was skipped: its lane had already applied something newer.".to_owned(),
+        },
         DeliveryState::Cancelled => "was called off by an operator.".to_owned(),
     }
+}
+
+/// A redelivery of the provider revives it too; a compensation has nothing that could come again.
+fn way_out(delivery: &DeliveryStory) -> String {
+    let holds = if delivery.blocked_by == Some(delivery.id) { ", and its lane waits for it" } else { "" };
+    format!("{holds}: \"oncehook deliveries retry {}\" does", delivery.id)
+}
+
+fn blocked(delivery: &DeliveryStory) -> String {
+    let dead = delivery.blocked_by.map(|dead| dead.to_string()).unwrap_or_default();
+    format!(
+        "waits, since the dead delivery {dead} holds its lane, {}: ask for that one again (\"oncehook deliveries retry {dead}\"), \
+         or let the lane go on without it (\"oncehook lanes unblock {} KEY\").",
+        Visible(delivery.ordering_key.as_deref().unwrap_or("-")),
+        delivery.route,
+    )
 }
 
 /// A reason, safe for a terminal, with a full stop.
@@ -103,7 +127,7 @@ mod tests {
         insta::assert_snapshot!(verdict_on(|story| {
             story.deliveries[0].state = DeliveryState::Dead;
             story.deliveries[0].last_error = Some("answered 404 Not Found\u{1b}[2J".to_owned());
-        }), @r"The delivery to deployer is a dead letter after 2 attempts: answered 404 Not Found\u{1b}[2J. It is kept, and not tried again by itself.");
+        }), @r#"The delivery to deployer is a dead letter after 2 attempts: answered 404 Not Found\u{1b}[2J. It is kept, and not tried again by itself: "oncehook deliveries retry dlv_01ke6vafet00000000000000d1" does."#);
     }
 
     #[test]
@@ -118,6 +142,22 @@ mod tests {
         }), @"The delivery to deployer waits for 1 older delivery in its lane, ref/200000001/refs/heads/main, and runs after that.");
         insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Running), @"The delivery to deployer runs now: attempt 2, since 2026-01-05 10:00:02.250 UTC, by host-1/7.");
         insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Queued), @r#"The delivery to deployer is next in line. If this lasts, look whether a worker runs: "oncehook serve" or "oncehook work"."#);
+    }
+
+    #[test]
+    fn a_delivery_in_a_blocked_lane_says_what_holds_it_and_what_to_do() {
+        insta::assert_snapshot!(verdict_on(|story| {
+            story.deliveries[0].state = DeliveryState::Waiting;
+            story.deliveries[0].blocked_by = Some(sample::delivery_ref());
+        }), @r#"The delivery to deployer waits, since the dead delivery dlv_01ke6vafet00000000000000d1 holds its lane, ref/200000001/refs/heads/main: ask for that one again ("oncehook deliveries retry dlv_01ke6vafet00000000000000d1"), or let the lane go on without it ("oncehook lanes unblock deploy KEY")."#);
+    }
+
+    #[test]
+    fn a_stale_delivery_says_against_what() {
+        insta::assert_snapshot!(verdict(&sample::stale_story()).join("\n"), @"The delivery to deployer was skipped: stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2.");
+        insta::assert_snapshot!(verdict_on(|story| {
+            story.deliveries[0].stale = sample::stale_story().deliveries[0].stale.clone();
+        }), @"The delivery to deployer succeeded on attempt 2, delivered stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2.");
     }
 
     #[test]

@@ -3,9 +3,8 @@
 
 use std::fmt;
 
+use super::{Config, ConfigError, DestinationKind, LoadOptions, Loaded, OnDead, Order, load};
 use crate::domain::Fingerprint;
-
-use super::{Config, ConfigError, DestinationKind, LoadOptions, Loaded, Order, load};
 
 /// The outcome of a check, to print or to serialise.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -98,15 +97,24 @@ fn summarise(config: &Config) -> Vec<String> {
             DestinationKind::Log => "writes to the log".to_owned(),
             // Path and query may hold a token.
             DestinationKind::Http(http) => format!("posts to {}", http.url.origin().ascii_serialization()),
+            // Arguments may hold a token.
+            DestinationKind::Command(command) => format!("runs {}", command.program.display()),
         };
         lines.push(format!("destination {}: {kind}", destination.name));
     }
     for route in &config.routes {
-        let order = if route.order == Order::Arrival { "in order of arrival" } else { "in no order" };
+        let order = match route.order {
+            Order::Arrival => "in order of arrival",
+            Order::Event => "in order of event time",
+            Order::None => "in no order",
+        };
+        let blocks = if route.on_dead == OnDead::Block { ", a dead delivery blocks its lane" } else { "" };
+        let compensation = route.on_dead_destination.as_ref();
+        let compensation = compensation.map_or(String::new(), |name| format!(", dead deliveries are told to {name}"));
         let filter = if route.filter.is_some() { ", filtered" } else { "" };
         let events = route.events.join(", ");
         lines.push(format!(
-            "route {}: {} [{events}]{filter} → {}, {order}",
+            "route {}: {} [{events}]{filter} → {}, {order}{blocks}{compensation}",
             route.name, route.source, route.destination
         ));
     }

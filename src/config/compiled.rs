@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+use super::command::CommandDestination;
 use crate::{
     domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
@@ -188,6 +189,8 @@ pub enum DestinationKind {
     Log,
     /// Posts to a service.
     Http(HttpDestination),
+    /// Runs a program of this machine. Only with `allow_commands = true`.
+    Command(CommandDestination),
 }
 
 /// An HTTP service.

@@ -5,8 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use url::{Host, Url};
 
 use super::{
+    command::{COMMAND_KEYS, command},
     compiled::{Destination, DestinationKind, HttpDestination},
     generated::Plan,
+    lanes::CONCURRENCY,
+    rate,
     reader::Reader,
     schema::nearest,
     secret::{Purpose, Resolved, Resolver},
@@ -18,19 +21,22 @@ use crate::{
 };
 
 /// The keys that only an HTTP destination has.
-const HTTP_KEYS: [&str; 6] = ["url", "connect_timeout", "first_byte_timeout", "timeout", "secret", "retry_statuses"];
+const HTTP_KEYS: [&str; 5] = ["url", "connect_timeout", "first_byte_timeout", "secret", "retry_statuses"];
 
 /// All destinations, and the secrets that are still to be made.
 pub(super) fn destinations(
     top: &Reader<'_>,
     resolver: &Resolver<'_>,
+    allow_commands: bool,
 ) -> (BTreeMap<DestinationName, Destination>, Vec<Plan>) {
     let (mut destinations, mut plans) = (BTreeMap::new(), Vec::new());
     for (name, table) in top.named("destinations") {
         match name.parse::<DestinationName>() {
             Ok(name) => {
-                let (kind, plan) = kind(&name, &table, resolver);
-                destinations.insert(name.clone(), Destination { name, kind, concurrency: None, pace: None });
+                let (kind, plan) = kind(&name, &table, resolver, allow_commands);
+                let concurrency = table.limit("concurrency", 4, CONCURRENCY);
+                let pace = rate::pace(&table);
+                destinations.insert(name.clone(), Destination { name, kind, concurrency, pace });
                 plans.extend(plan);
                 table.finish();
             }
@@ -45,19 +51,39 @@ pub(super) fn destinations(
     (destinations, plans)
 }
 
-fn kind(name: &DestinationName, table: &Reader<'_>, resolver: &Resolver<'_>) -> (DestinationKind, Option<Plan>) {
-    match table.required("kind", "write kind = \"http\" (posts to a service) or \"log\" (writes a line to the log)") {
+fn kind(
+    name: &DestinationName,
+    table: &Reader<'_>,
+    resolver: &Resolver<'_>,
+    allow_commands: bool,
+) -> (DestinationKind, Option<Plan>) {
+    const KINDS: &str = "write kind = \"http\" (posts to a service), \"command\" (runs a program) or \"log\" (writes a line to the log)";
+    let written = table.required("kind", KINDS);
+    if written != Some("command") {
+        table.refuse_all(
+            &COMMAND_KEYS,
+            "is for destinations of kind \"command\"",
+            "remove it, or write kind = \"command\"",
+        );
+    }
+    if matches!(written, Some("log" | "command")) {
+        table.refuse_all(&HTTP_KEYS, "is for destinations of kind \"http\"", "remove it, or write kind = \"http\"");
+    }
+    match written {
         Some("log") => {
-            table.refuse_all(&HTTP_KEYS, "is for destinations of kind \"http\"", "remove it, or write kind = \"http\"");
+            table.refuse_all(&["timeout"], "has no meaning for kind \"log\": it takes no time", "remove it");
             (DestinationKind::Log, None)
+        }
+        Some("command") => {
+            (command(table, resolver, allow_commands).map_or(DestinationKind::Log, DestinationKind::Command), None)
         }
         None | Some("http") => {
             let (http, plan) = http(name, table, resolver);
             (http.map_or(DestinationKind::Log, DestinationKind::Http), plan)
         }
         Some(other) => {
-            let near = nearest(other, ["http", "log"].into_iter());
-            let instead = near.map_or("write \"http\" or \"log\"".into(), |near| format!("did you mean {near:?}?"));
+            let near = nearest(other, ["http", "log", "command"].into_iter());
+            let instead = near.map_or(KINDS.into(), |near| format!("did you mean {near:?}?"));
             table.mistake("kind", format!("is {other:?}, which Oncehook does not know"), instead);
             (http(name, table, resolver).0.map_or(DestinationKind::Log, DestinationKind::Http), None)
         }

@@ -192,17 +192,18 @@ impl Override<'_> {
                     );
                 }
             },
-            Kind::Reference | Kind::TextOrReference | Kind::Table(_) | Kind::Named(_) | Kind::Rules(_) => {
-                match parse_value(text, &place).map(|node| node.value) {
-                    Some(table @ Value::Table(_)) => table,
-                    _ => {
-                        return self.unfit(
-                            "a table",
-                            "write it as in the file: { env = \"NAME\" }, or set its keys one by one",
-                        );
-                    }
+            Kind::Reference
+            | Kind::TextOrReference
+            | Kind::Texts
+            | Kind::Table(_)
+            | Kind::Named(_)
+            | Kind::Rules(_) => match parse_value(text, &place).map(|node| node.value) {
+                Some(table @ Value::Table(_)) => table,
+                _ => {
+                    return self
+                        .unfit("a table", "write it as in the file: { env = \"NAME\" }, or set its keys one by one");
                 }
-            }
+            },
         };
         Some(Node { value, place })
     }

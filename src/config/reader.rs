@@ -124,6 +124,22 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Takes a whole number within bounds that need not be there.
+    pub(super) fn limit(&self, key: &'static str, example: u32, range: RangeInclusive<u32>) -> Option<u32> {
+        self.has(key).then(|| self.integer(key, example, range))
+    }
+
+    /// Takes one of a few words; the first is the default. `meaning` says in an error what each is for.
+    pub(super) fn choice<T: Copy>(&self, key: &'static str, words: &[(&str, T)], what: &str, meaning: &str) -> T {
+        let (default, first) = words[0];
+        let Some(text) = self.text(key, default) else { return first };
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return *value;
+        }
+        self.mistake(key, format!("is {text:?}, which is no {what}"), format!("write {meaning}"));
+        first
+    }
+
     /// Takes a duration within bounds.
     pub(super) fn duration(&self, key: &'static str, default: Duration, range: RangeInclusive<Duration>) -> Duration {
         let (low, high) = (show_duration(*range.start()), show_duration(*range.end()));

@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    compiled::{Destination, KeyFrom, OnDead, OnStale, Order, Retry, Route, Source},
+    compiled::{Destination, Retry, Route, Source},
+    lanes::Lanes,
     reader::Reader,
     schema::nearest,
     tree::{Place, Value},
@@ -48,26 +49,42 @@ pub(super) fn routes(top: &Reader<'_>, ends: Ends<'_>) -> Vec<Route> {
 fn route(table: &Reader<'_>, ends: Ends<'_>) -> Option<Route> {
     // Everything is read before anything is given up, so that all mistakes are found.
     let name = name::<RouteName>(table, "name", "give the route a name, such as \"deploy\"");
-    let source =
-        name_of_one::<SourceName>(table, "source", ends, ends.sources.keys().map(SourceName::as_str).collect());
-    let known = ends.destinations.keys().map(DestinationName::as_str).collect();
-    let destination = name_of_one::<DestinationName>(table, "destination", ends, known);
-    let (events, filter, order, retry) = (events(table), filter(table), order(table), retry(table));
+    let known = ends.sources.keys().map(SourceName::as_str).chain([SourceName::OUTBOX]).collect();
+    let source = name_of_one::<SourceName>(table, "source", "source", ends, known);
+    let destination = destination(table, "destination", ends);
+    let (events, filter, lanes, retry) = (events(table), filter(table), Lanes::read(table), retry(table));
+    let on_dead_destination = table.has("on_dead_destination").then(|| on_dead_destination(table, ends)).flatten();
     Some(Route {
         name: name?,
         source: source?,
         events,
         filter,
-        order,
-        ordering_key: KeyFrom::default(),
-        on_stale: OnStale::default(),
-        reorder_window: Duration::ZERO,
-        on_dead: OnDead::default(),
-        on_dead_destination: None,
-        concurrency: None,
+        order: lanes.order,
+        ordering_key: lanes.ordering_key,
+        on_stale: lanes.on_stale,
+        reorder_window: lanes.reorder_window,
+        on_dead: lanes.on_dead,
+        on_dead_destination,
+        concurrency: lanes.concurrency,
         destination: destination?,
         retry,
     })
+}
+
+fn destination(table: &Reader<'_>, key: &'static str, ends: Ends<'_>) -> Option<DestinationName> {
+    name_of_one(table, key, "destination", ends, ends.destinations.keys().map(DestinationName::as_str).collect())
+}
+
+/// A compensation that goes where the delivery died would most likely die there too.
+fn on_dead_destination(table: &Reader<'_>, ends: Ends<'_>) -> Option<DestinationName> {
+    const KEY: &str = "on_dead_destination";
+    let own = table.node("destination").map(|node| &node.value);
+    if matches!(own, Some(Value::Text(own)) if table.text(KEY, "refunds")? == own) {
+        let instead = "name another destination: one that can be told when this one fails for good";
+        table.mistake(KEY, "is the route's own destination, where the delivery has just failed for good", instead);
+        return None;
+    }
+    destination(table, KEY, ends)
 }
 
 fn name<T: std::str::FromStr<Err: std::fmt::Display>>(
@@ -82,18 +99,19 @@ fn name<T: std::str::FromStr<Err: std::fmt::Display>>(
 fn name_of_one<T: std::str::FromStr<Err: std::fmt::Display>>(
     table: &Reader<'_>,
     key: &'static str,
+    word: &'static str,
     ends: Ends<'_>,
     known: Vec<&str>,
 ) -> Option<T> {
-    let text = table.required(key, &format!("name a {key}: one of {}", list(&known)))?;
-    if ends.written.contains(&(key, text.to_owned())) {
+    let text = table.required(key, &format!("name a {word}: one of {}", list(&known)))?;
+    if ends.written.contains(&(word, text.to_owned())) {
         return text.parse().ok();
     }
     let instead = match nearest(text, known.iter().copied()) {
         Some(near) => format!("did you mean {near:?}?"),
-        None => format!("write one of {}, or add [{key}s.{text}]", list(&known)),
+        None => format!("write one of {}, or add [{word}s.{text}]", list(&known)),
     };
-    table.mistake(key, format!("is {text:?}, but there is no such {key}: the route would lead nowhere"), instead);
+    table.mistake(key, format!("is {text:?}, but there is no such {word}: the route would lead nowhere"), instead);
     None
 }
 
@@ -133,22 +151,6 @@ fn filter(table: &Reader<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn order(table: &Reader<'_>) -> Order {
-    let instead = "write \"arrival\" (one at a time per ordering key, in the order received) or \"none\"";
-    match table.text("order", "arrival") {
-        None | Some("arrival") => Order::Arrival,
-        Some("none") => Order::None,
-        Some("event") => {
-            table.mistake("order", "is \"event\", which comes with a later version", "use \"arrival\"");
-            Order::Arrival
-        }
-        Some(other) => {
-            table.mistake("order", format!("is {other:?}, which is no order"), instead);
-            Order::Arrival
-        }
-    }
-}
-
 fn retry(table: &Reader<'_>) -> Retry {
     let (least, most) = (Duration::from_millis(1), Duration::from_secs(30 * 86_400));
     let table = table.table("retry");
@@ -169,7 +171,10 @@ fn warn_of_loose_ends(top: &Reader<'_>, routes: &[Route], ends: Ends<'_>) {
     for name in ends.sources.keys().filter(|name| !routes.iter().any(|route| route.source == **name)) {
         top.findings.warn(format!("sources.{name} has no route: what it receives is stored, and nothing else happens"));
     }
-    for name in ends.destinations.keys().filter(|name| !routes.iter().any(|route| route.destination == **name)) {
+    let leads_to = |route: &Route, name: &DestinationName| {
+        route.destination == *name || route.on_dead_destination.as_ref() == Some(name)
+    };
+    for name in ends.destinations.keys().filter(|name| !routes.iter().any(|route| leads_to(route, name))) {
         top.findings.warn(format!("destinations.{name} is in no route: nothing will ever be delivered to it"));
     }
 }

@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Reference,
     /// A string, or a reference to one.
     TextOrReference,
+    /// A table of strings, or references to them, by names that the operator chose.
+    Texts,
     /// One table with these keys.
     Table(&'static Schema),
     /// Tables by names that the operator chose.
@@ -35,12 +37,13 @@ pub(super) struct Schema {
     pub(super) keys: &'static [(&'static str, Kind)],
 }
 
-use Kind::{Duration, Flag, Integer, List, Named, Reference, Rules, Size, Table, Text, TextOrReference};
+use Kind::{Duration, Flag, Integer, List, Named, Reference, Rules, Size, Table, Text, TextOrReference, Texts};
 
 pub(super) static TOP: Schema = Schema {
     heading: "",
     keys: &[
         ("data_dir", Text),
+        ("allow_commands", Flag),
         ("database", Table(&DATABASE)),
         ("intake", Table(&INTAKE)),
         ("admin", Table(&ADMIN)),
@@ -117,12 +120,18 @@ static DESTINATION: Schema = Schema {
     heading: "[destinations.NAME]",
     keys: &[
         ("kind", Text),
+        ("concurrency", Integer),
+        ("rate_limit", Text),
         ("url", Text),
         ("connect_timeout", Duration),
         ("first_byte_timeout", Duration),
         ("timeout", Duration),
         ("secret", Reference),
         ("retry_statuses", List),
+        ("command", List),
+        ("directory", Text),
+        ("environment", Texts),
+        ("reject_exits", List),
     ],
 };
 
@@ -134,6 +143,12 @@ static ROUTE: Schema = Schema {
         ("events", List),
         ("filter", Text),
         ("order", Text),
+        ("ordering_key", Text),
+        ("on_stale", Text),
+        ("reorder_window", Duration),
+        ("on_dead", Text),
+        ("on_dead_destination", Text),
+        ("concurrency", Integer),
         ("destination", Text),
         ("retry", Table(&RETRY)),
     ],

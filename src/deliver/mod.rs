@@ -1,6 +1,7 @@
 //! Deliver: takes a parcel and a destination's name, gives how the attempt ended. Never tries again, never writes to the
 //! database, never panics over what a destination does: `run` decides and settles.
 
+mod command;
 mod http;
 mod live;
 mod log;
@@ -30,6 +31,7 @@ pub struct Destinations {
 enum Kind {
     Log,
     Http(Box<http::Http>),
+    Command(command::Command),
 }
 
 /// Why a destination cannot be made ready.
@@ -55,6 +57,7 @@ impl Destinations {
                         .map_err(|problem| DestinationError { destination: name.clone(), problem })?;
                     Kind::Http(Box::new(http))
                 }
+                DestinationKind::Command(settings) => Kind::Command(command::Command::new(settings.clone())),
             };
             by_name.insert(name.clone(), kind);
         }
@@ -67,6 +70,7 @@ impl Destinations {
         match self.by_name.get(destination) {
             Some(Kind::Log) => log::write(destination, parcel),
             Some(Kind::Http(http)) => http.post(parcel).await,
+            Some(Kind::Command(command)) => command.run(parcel).await,
             // Failed and not rejected: another node may already have the configuration that names it.
             None => Outcome {
                 class: OutcomeClass::Failed,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{DeliveryRef, DeliveryState, ReceiptId, RouteName};
+use super::{DeliveryRef, DeliveryState, Purpose, ReceiptId, RouteName};
 
 /// What one HTTP request was for its receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -44,5 +44,20 @@ pub struct SeenBefore {
     /// When its first request had been read whole, by the receiving node's clock.
     pub first_received_at: DateTime<Utc>,
     /// Where its deliveries stand now.
-    pub deliveries: Vec<(RouteName, DeliveryRef, DeliveryState)>,
+    pub deliveries: Vec<Standing>,
+}
+
+/// Where one delivery of a receipt that was seen before stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The rule that asked for it.
+    pub route: RouteName,
+    /// The delivery.
+    pub delivery: DeliveryRef,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Its state, once this request is recorded.
+    pub state: DeliveryState,
+    /// Whether it was dead, and this request made it run again.
+    pub is_revived: bool,
 }

@@ -195,6 +195,8 @@ pub struct NewReceipt {
     pub body: Bytes,
     /// The deliveries that the routes ask for.
     pub deliveries: Vec<PlannedDelivery>,
+    /// Whether its dead deliveries are to run again if it turns out to be a duplicate.
+    pub may_revive: bool,
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::tally::Turnout;
 use crate::{
     config::Source,
-    domain::{Arrival, CallerName, DeliveryId, EventType, NewReceipt, ReceiptId, SeenBefore},
+    domain::{Arrival, CallerName, DeliveryId, EventType, NewReceipt, Purpose, ReceiptId, SeenBefore, Standing},
 };
 
 /// The longest answer: providers show the first few hundred bytes, and half a sentence helps nobody.
@@ -118,8 +118,14 @@ fn duplicate(seen: &SeenBefore) -> serde_json::Value {
     });
     let mut room = ANSWER_BYTES_MAX.saturating_sub(answer.to_string().len() + MORE_BYTES);
     let mut listed = Vec::new();
-    for (route, _, state) in &seen.deliveries {
-        let delivery = json!({ "route": route, "state": state });
+    for Standing { route, purpose, state, is_revived, .. } in &seen.deliveries {
+        let mut delivery = json!({ "route": route, "state": state });
+        if *is_revived {
+            delivery["revived"] = json!(true);
+        }
+        if *purpose == Purpose::Compensate {
+            delivery["purpose"] = json!(purpose);
+        }
         let with_comma = delivery.to_string().len() + 1;
         if with_comma > room {
             answer["more_deliveries"] = json!(seen.deliveries.len() - listed.len());

@@ -35,7 +35,7 @@ use crate::{
     domain::{CallerName, Flag, NewReceipt, ReceiptId, Secret},
     provider::{self, Identity, Provider},
     record::Recorder,
-    route::{Event, Plan},
+    route::Plan,
     verify::{self, Verification, Verified, VerifyError},
 };
 
@@ -154,13 +154,7 @@ async fn identify(
         let (headers, body) = (incoming.headers.clone(), body.clone());
         move || {
             let identity = provider::identify(provider, &headers, &body)?;
-            let event = Event {
-                event_type: &identity.event_type,
-                ordering_key: identity.ordering_key.as_ref(),
-                body_bytes: body.len(),
-                payload: &|| serde_json::from_slice(&identity.json()?).ok(),
-            };
-            let plan = blueprint.routes.plan(&name, &event);
+            let plan = blueprint.plan(&name, &identity, body.len());
             Ok((identity, plan))
         }
     };
@@ -220,5 +214,6 @@ fn new_receipt(
         headers: incoming.headers,
         body,
         deliveries: plan.deliveries,
+        may_revive: source.provider.revives_on_duplicate(),
     }
 }

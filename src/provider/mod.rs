@@ -5,9 +5,12 @@
 
 mod api;
 mod github;
+mod history;
 mod identity;
 mod json;
 mod moment;
+mod object_state;
+mod outbox;
 mod standard_webhooks;
 mod stripe;
 mod subject;
@@ -15,6 +18,8 @@ mod subject;
 use std::{fmt, str::FromStr, time::Duration};
 
 pub use identity::{IdentifyError, Identity, PayloadForm, identify};
+pub(crate) use json::members_of;
+pub use outbox::identify_outbox;
 
 use crate::verify::Scheme;
 

@@ -1,12 +1,18 @@
 //! Commits one batch: new receipts in one statement, what was seen before in a second transaction, and tells for each
 //! request what it came to. One bad receipt never fails its batch mates.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio::time::Instant;
 
-use super::RecordError;
+use super::{
+    RecordError,
+    revival::{Revival, asks_for_revival, revive},
+};
 use crate::{
     crash_point::crash_point,
     domain::{Arrival, ArrivalKind, NewReceipt, SeenBefore},
@@ -14,7 +20,7 @@ use crate::{
     store::{
         StoreError,
         record_new::record_new,
-        record_seen_before::{classify_seen_before, delivery_states, record_seen_before},
+        record_seen_before::{classify_seen_before, record_seen_before, standings},
     },
 };
 
@@ -41,6 +47,14 @@ impl Item<'_> {
     fn is_open(&self) -> bool {
         self.outcome.is_none()
     }
+
+    fn puts_work_on_the_queue(&self) -> bool {
+        match &self.outcome {
+            Some(Ok(Arrival::First { .. })) => true,
+            Some(Ok(Arrival::Duplicate(seen))) => seen.deliveries.iter().any(|standing| standing.is_revived),
+            _ => false,
+        }
+    }
 }
 
 impl Committer {
@@ -51,24 +65,25 @@ impl Committer {
     /// Records `batch`; one result for each, in order.
     pub(super) async fn commit(&self, batch: &[NewReceipt]) -> Vec<Result<Arrival, RecordError>> {
         let mut items: Vec<_> = batch.iter().map(|new| Item { new, outcome: None }).collect();
-        match self.commit_together(&mut items).await {
+        let mut revival = Revival::default();
+        match self.commit_together(&mut items, &mut revival).await {
             Ok(()) => {}
             Err(Failure::Statement(error)) if items.iter().filter(|item| item.is_open()).count() > 1 => {
                 tracing::warn!(%error, receipts = batch.len(), "the database refused a batch; recording one by one");
-                self.commit_one_by_one(&mut items).await;
+                self.commit_one_by_one(&mut items, &mut revival).await;
             }
             Err(failure) => refuse(&mut items, &failure),
         }
-        if items.iter().any(|item| matches!(item.outcome, Some(Ok(Arrival::First { .. })))) {
+        if items.iter().any(Item::puts_work_on_the_queue) {
             self.doorbell.ring();
         }
         items.into_iter().map(|item| item.outcome.unwrap_or(Err(RecordError::Unknown))).collect()
     }
 
-    async fn commit_one_by_one(&self, items: &mut [Item<'_>]) {
+    async fn commit_one_by_one(&self, items: &mut [Item<'_>], revival: &mut Revival) {
         for place in 0..items.len() {
             let alone = &mut items[place..=place];
-            match self.commit_together(alone).await {
+            match self.commit_together(alone, revival).await {
                 Ok(()) => {}
                 Err(failure @ Failure::Statement(_)) => refuse(alone, &failure),
                 // The database has gone away meanwhile. Waiting for it once for each would hold up the next batches.
@@ -79,11 +94,11 @@ impl Committer {
 
     /// Commits what is open, and tries again for a short while when the connection breaks: recording is idempotent, and a
     /// receipt that turns out to be stored under its own id is the one we wrote.
-    async fn commit_together(&self, items: &mut [Item<'_>]) -> Result<(), Failure> {
+    async fn commit_together(&self, items: &mut [Item<'_>], revival: &mut Revival) -> Result<(), Failure> {
         let until = Instant::now() + TRY_AGAIN_FOR;
         let mut may_be_stored = false;
         loop {
-            let failure = match self.try_once(items).await {
+            let failure = match self.try_once(items, revival).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Statement(error)) => return Err(Failure::Statement(error)),
                 Err(failure) => failure,
@@ -97,7 +112,7 @@ impl Committer {
         }
     }
 
-    async fn try_once(&self, items: &mut [Item<'_>]) -> Result<(), Failure> {
+    async fn try_once(&self, items: &mut [Item<'_>], revival: &mut Revival) -> Result<(), Failure> {
         let mut conn = match self.pool.acquire().await {
             Ok(conn) => conn,
             Err(error) => {
@@ -105,7 +120,7 @@ impl Committer {
                 return Err(Failure::Away);
             }
         };
-        match self.record(&mut conn, items).await {
+        match self.record(&mut conn, items, revival).await {
             Ok(()) => Ok(()),
             Err(error) => {
                 let failure = Failure::from(error);
@@ -118,7 +133,12 @@ impl Committer {
     }
 
     /// Two transactions: what is new, then the rest. The new ones are committed whatever becomes of the rest.
-    async fn record(&self, conn: &mut PgConnection, items: &mut [Item<'_>]) -> crate::store::Result<()> {
+    async fn record(
+        &self,
+        conn: &mut PgConnection,
+        items: &mut [Item<'_>],
+        revival: &mut Revival,
+    ) -> crate::store::Result<()> {
         let mut open: Vec<_> = items.iter_mut().filter(|item| item.is_open()).collect();
         crash_point("before_record")?;
         let recorded = record_new(conn, &open.iter().map(|item| item.new).collect::<Vec<_>>()).await?;
@@ -134,11 +154,16 @@ impl Committer {
         if open.is_empty() {
             return Ok(());
         }
-        self.record_rest(conn, &mut open).await
+        self.record_rest(conn, &mut open, revival).await
     }
 
     /// The requests that made no receipt: duplicates, conflicts, and what an earlier try has stored.
-    async fn record_rest(&self, conn: &mut PgConnection, open: &mut [&mut Item<'_>]) -> crate::store::Result<()> {
+    async fn record_rest(
+        &self,
+        conn: &mut PgConnection,
+        open: &mut [&mut Item<'_>],
+        revival: &mut Revival,
+    ) -> crate::store::Result<()> {
         let rest: Vec<&NewReceipt> = open.iter().map(|item| item.new).collect();
         let (ours, seen): (Vec<_>, Vec<_>) = classify_seen_before(conn, &rest)
             .await?
@@ -150,17 +175,32 @@ impl Committer {
         if seen.is_empty() {
             return Ok(());
         }
-        let receipts: HashSet<_> = seen.iter().map(|classified| classified.receipt).collect();
-        let states = delivery_states(conn, &receipts.into_iter().collect::<Vec<_>>()).await?;
-        // The write is the last: what fails before it can be tried again without counting a request twice.
+        let receipts: Vec<_> =
+            seen.iter().map(|classified| classified.receipt).collect::<HashSet<_>>().into_iter().collect();
         let with_request: Vec<_> = seen.iter().map(|classified| (classified, rest[classified.place])).collect();
-        record_seen_before(conn, &with_request, self.arrivals_kept).await?;
-        for classified in &seen {
-            let seen_before = SeenBefore {
-                receipt: classified.receipt,
-                first_received_at: classified.first_received_at,
-                deliveries: states.get(&classified.receipt).cloned().unwrap_or_default(),
-            };
+        let dead = revival.candidates(conn, &with_request).await?;
+        let mut standings = standings(conn, &receipts).await?;
+        // The write is the last: what fails before it can be tried again without counting a request twice.
+        let mut revived = HashMap::new();
+        if dead.is_empty() {
+            record_seen_before(conn, &with_request, self.arrivals_kept).await?;
+        } else {
+            let mut tx = conn.begin().await?;
+            revived = revive(&mut tx, &dead).await?;
+            record_seen_before(&mut tx, &with_request, self.arrivals_kept).await?;
+            tx.commit().await?;
+        }
+        for standing in standings.values_mut().flatten() {
+            standing.state = revived.get(&standing.delivery).copied().unwrap_or(standing.state);
+        }
+        for (classified, new) in &with_request {
+            let mut deliveries = standings.get(&classified.receipt).cloned().unwrap_or_default();
+            if asks_for_revival(classified, new) {
+                // Of several requests in one batch the first has done it.
+                deliveries.iter_mut().for_each(|one| one.is_revived = revived.remove(&one.delivery).is_some());
+            }
+            let (receipt, first_received_at) = (classified.receipt, classified.first_received_at);
+            let seen_before = SeenBefore { receipt, first_received_at, deliveries };
             open[classified.place].outcome = Some(Ok(match classified.kind {
                 ArrivalKind::Conflict => Arrival::Conflict(seen_before),
                 ArrivalKind::Duplicate | ArrivalKind::First => Arrival::Duplicate(seen_before),

@@ -2,10 +2,12 @@
 //!
 //! A lone request never waits on a timer: a batch is whatever waits when the last one is through.
 //!
-//! `batch` decides how much is taken at once, `commit` talks to the database, this file is the handle between.
+//! `batch` decides how much is taken at once, `commit` talks to the database, `revival` asks for dead deliveries again, this
+//! file is the handle between.
 
 mod batch;
 mod commit;
+mod revival;
 
 use sqlx::PgPool;
 use tokio::sync::{mpsc, oneshot};

@@ -1,4 +1,4 @@
-//! What a filter may do: takes a parsed expression, gives what is wrong with it. Never runs it.
+//! What an expression may do: takes a parsed expression, gives what is wrong with it. Never runs it.
 
 use cel::{
     IdedExpr,
@@ -8,7 +8,7 @@ use cel::{
 use super::Mistake;
 use crate::config::nearest;
 
-/// What a filter may look at.
+/// What an expression may look at.
 const VARIABLES: [&str; 3] = ["payload", "event", "source"];
 
 /// Names of types, for `type(payload.id) == int`.
@@ -47,7 +47,7 @@ const FUNCTIONS: [&str; 26] = [
 ];
 
 /// Finds the first mistake that would otherwise show only when an event comes, or would let a payload decide how long the
-/// filter takes.
+/// expression takes.
 ///
 /// A macro inside a macro may go through a part of the inner variable only (`payload.commits.exists(c,
 /// c.added.exists(f, …))`), so that the macros together look at each value of a payload once per level. Two loops over
@@ -78,7 +78,7 @@ impl<'e> Walk<'e> {
             }
             Expr::List(list) => list.elements.iter().try_for_each(|element| self.visit(element)),
             Expr::Map(map) => map.entries.iter().try_for_each(|entry| self.visit_entry(&entry.expr)),
-            Expr::Struct(_) => Err(Mistake::new("makes an object", "compare values: a filter only says yes or no")),
+            Expr::Struct(_) => Err(Mistake::new("makes an object", "use the values of the payload as they are")),
             Expr::Comprehension(comprehension) => self.visit_macro(comprehension),
         }
     }
@@ -92,7 +92,7 @@ impl<'e> Walk<'e> {
         }
         let problem = format!("speaks of {name:?}, which does not exist");
         let meant = nearest(name, VARIABLES.into_iter()).map_or(format!("payload.{name}"), str::to_owned);
-        Err(Mistake::new(problem, format!("did you mean {meant}? A filter sees payload, event and source")))
+        Err(Mistake::new(problem, format!("did you mean {meant}? An expression sees payload, event and source")))
     }
 
     fn visit_entry(&mut self, entry: &'e EntryExpr) -> Result<(), Mistake> {

@@ -1,13 +1,10 @@
-//! What is wrong with a route: takes the text of a pattern or a filter, gives the problem and what to write instead, for the
+//! What is wrong with a route: takes the text of a pattern, a filter or an ordering key, gives the problem and what to write instead, for the
 //! configuration and for whoever uses the library.
 
-use super::{
-    filter::{self, Filter},
-    pattern::Pattern,
-};
-use crate::domain::RouteName;
+use super::{expression, filter::Filter, key::Key, pattern::Pattern};
+use crate::{config::KeyFrom, domain::RouteName};
 
-/// What is wrong with a pattern or a filter.
+/// What is wrong with a pattern, a filter or an ordering key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {instead}")]
 pub struct Mistake {
@@ -23,7 +20,7 @@ pub struct Mistake {
 pub struct RouteError {
     /// Which route.
     pub route: RouteName,
-    /// Which of its keys: `events` or `filter`.
+    /// Which of its keys: `events`, `filter` or `ordering_key`.
     pub key: &'static str,
     /// What is wrong with it.
     pub mistake: Mistake,
@@ -42,5 +39,10 @@ pub(crate) fn check_pattern(text: &str) -> Result<(), Mistake> {
 
 /// Whether [`super::Routes::compile`] takes this filter.
 pub(crate) fn check_filter(text: &str) -> Result<(), Mistake> {
-    Filter::compile(&filter::language(), text).map(|_| ())
+    Filter::compile(&expression::language(), text).map(|_| ())
+}
+
+/// Whether [`super::Routes::compile`] takes this ordering key.
+pub(crate) fn check_ordering_key(from: &KeyFrom) -> Result<(), Mistake> {
+    Key::compile(&expression::language(), from).map(|_| ())
 }

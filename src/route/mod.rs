@@ -1,39 +1,59 @@
 //! Routing: takes an identified event, gives the deliveries that the routes ask for, and why other routes ask for none.
-//! Pure but for the ids it allots. Never looks at a payload unless a filter wants to.
+//!
+//! Pure but for the ids it allots. Never looks at a payload unless a filter or an ordering key wants to.
 
 mod check;
+mod expression;
+mod facts;
 mod filter;
+mod key;
 mod mistake;
 mod pattern;
+mod pointer;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::OnceCell, collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use cel::{Context, Env};
+use cel::Env;
 
 pub use self::mistake::{Mistake, RouteError};
-pub(crate) use self::mistake::{check_filter, check_pattern};
-use self::{filter::Filter, pattern::Pattern};
+pub(crate) use self::mistake::{check_filter, check_ordering_key, check_pattern};
+use self::{
+    facts::{Closed, Facts},
+    filter::Filter,
+    key::Key,
+    pattern::Pattern,
+    pointer::Pointer,
+};
 use crate::{
     config::{self, Order},
     domain::{
-        DeliveryRef, DestinationName, EventType, Flag, JobId, OrderingKey, PlannedDelivery, RouteName, SourceName,
+        DeliveryRef, DestinationName, EventTime, EventType, Flag, JobId, OrderingKey, PlannedDelivery, RouteName,
+        SourceName, Version,
     },
 };
 
-/// The largest body, in bytes, that filters look into. They run before the answer, and parsing costs several times the
+/// The largest body, in bytes, that filters and ordering keys look into. They run before the answer, and parsing costs several times the
 /// body's memory.
 pub const FILTERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// The lane of events for which the provider's table has no ordering key: with `order = "arrival"` they wait for one
-/// another, since nothing tells which of them belong together.
+/// The lane of events that have no ordering key: they wait for one another, since nothing tells which of them belong
+/// together. A flag says so.
 pub const DEFAULT_LANE: &str = "default";
 
 /// All routes, ready to be asked.
 pub struct Routes {
-    by_source: BTreeMap<SourceName, Vec<Rule>>,
+    by_source: BTreeMap<SourceName, Rules>,
     language: Arc<Env>,
+}
+
+/// The routes of one source, in the order written.
+#[derive(Default)]
+struct Rules {
+    rules: Vec<Rule>,
+    /// Every place in the payload that their ordering keys come from.
+    pointers: Vec<Pointer>,
 }
 
 /// One route, parsed.
@@ -42,6 +62,7 @@ struct Rule {
     patterns: Vec<Pattern>,
     filter: Option<Filter>,
     order: Order,
+    key: Key,
     hold: Duration,
     destination: DestinationName,
 }
@@ -53,9 +74,15 @@ pub struct Event<'a> {
     pub event_type: &'a EventType,
     /// What the provider's table says the event is about.
     pub ordering_key: Option<&'a OrderingKey>,
+    /// When it happened, by the provider.
+    pub event_time: Option<EventTime>,
+    /// Where it stands in its subject's history.
+    pub version: Option<&'a Version>,
     /// How long the body is, in bytes.
     pub body_bytes: usize,
-    /// Parses the body; `None` when it is no usable JSON. Called once at most, and only when a filter wants it.
+    /// The JSON of the body, as it came; `None` when it is no usable JSON.
+    pub json: Option<&'a [u8]>,
+    /// Parses `json`. Called once at most, and only when a filter or an expression wants it.
     pub payload: &'a dyn Fn() -> Option<serde_json::Value>,
 }
 
@@ -66,8 +93,10 @@ pub struct Plan {
     pub deliveries: Vec<PlannedDelivery>,
     /// The source's other routes, and why each asks for nothing.
     pub unmatched: Vec<(RouteName, Why)>,
-    /// Routes whose delivery went to [`DEFAULT_LANE`].
-    pub in_default_lane: Vec<RouteName>,
+    /// Routes whose delivery went to [`DEFAULT_LANE`], and why.
+    pub in_default_lane: Vec<(RouteName, String)>,
+    /// Routes with `order = "event"` whose delivery goes by its arrival, since the event has neither time nor version.
+    pub by_arrival: Vec<RouteName>,
 }
 
 /// Why a route asks for no delivery.
@@ -89,14 +118,14 @@ impl Routes {
     /// Parses and checks all routes.
     ///
     /// # Errors
-    /// All mistakes in patterns and filters.
+    /// All mistakes in patterns, filters and ordering keys.
     pub fn compile(routes: &[config::Route]) -> Result<Self, Vec<RouteError>> {
-        let language = filter::language();
-        let mut by_source: BTreeMap<SourceName, Vec<Rule>> = BTreeMap::new();
+        let language = expression::language();
+        let mut by_source: BTreeMap<SourceName, Rules> = BTreeMap::new();
         let mut mistakes = Vec::new();
         for route in routes {
             match Rule::compile(&language, route) {
-                Ok(rule) => by_source.entry(route.source.clone()).or_default().push(rule),
+                Ok(rule) => by_source.entry(route.source.clone()).or_default().add(rule),
                 Err(found) => mistakes.extend(found),
             }
         }
@@ -108,40 +137,26 @@ impl Routes {
     #[must_use]
     pub fn plan(&self, source: &SourceName, event: &Event<'_>) -> Plan {
         let mut plan = Plan::default();
-        let facts = OnceCell::new();
-        for rule in self.by_source.get(source).into_iter().flatten() {
-            match self.judge(rule, source, event, &facts) {
-                Ok(()) => plan.add(rule, event),
+        let Some(rules) = self.by_source.get(source) else { return plan };
+        let facts = Facts::of(event, source, &self.language, &rules.pointers);
+        for rule in &rules.rules {
+            match rule.judge(event, &facts) {
+                Ok(()) => plan.add(rule, event, &facts),
                 Err(why) => plan.unmatched.push((rule.name.clone(), why)),
             }
         }
         plan
     }
+}
 
-    fn judge(
-        &self,
-        rule: &Rule,
-        source: &SourceName,
-        event: &Event<'_>,
-        facts: &OnceCell<Option<Context<'static, 'static>>>,
-    ) -> Result<(), Why> {
-        if !rule.patterns.iter().any(|pattern| pattern.matches(event.event_type)) {
-            return Err(Why::EventType);
+impl Rules {
+    fn add(&mut self, rule: Rule) {
+        if let Key::Pointer(pointer) = &rule.key
+            && !self.pointers.contains(pointer)
+        {
+            self.pointers.push(pointer.clone());
         }
-        let Some(filter) = &rule.filter else { return Ok(()) };
-        if event.body_bytes > FILTERED_BYTES_MAX {
-            return Err(Why::PayloadTooLarge);
-        }
-        let facts = facts.get_or_init(|| {
-            let payload = (event.payload)()?;
-            Some(filter::facts(&self.language, payload, event.event_type.as_str(), source.as_str()))
-        });
-        let facts = facts.as_ref().ok_or(Why::PayloadUnusable)?;
-        match filter.wants(facts) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Why::FilterFalse),
-            Err(problem) => Err(Why::FilterFailed(problem)),
-        }
+        self.rules.push(rule);
     }
 }
 
@@ -169,24 +184,54 @@ impl Rule {
                 None
             }
         };
-        if !mistakes.is_empty() {
-            return Err(mistakes);
-        }
+        let key = Key::compile(language, &route.ordering_key).map_err(|mistake| error("ordering_key", mistake));
+        let key = match key {
+            Ok(key) if mistakes.is_empty() => key,
+            Ok(_) => return Err(mistakes),
+            Err(mistake) => {
+                mistakes.push(mistake);
+                return Err(mistakes);
+            }
+        };
         let (name, destination) = (route.name.clone(), route.destination.clone());
         let hold = if route.order == Order::Event { route.reorder_window } else { Duration::ZERO };
-        Ok(Self { name, patterns, filter, order: route.order, hold, destination })
+        Ok(Self { name, patterns, filter, order: route.order, key, hold, destination })
+    }
+
+    fn judge(&self, event: &Event<'_>, facts: &Facts<'_>) -> Result<(), Why> {
+        if !self.patterns.iter().any(|pattern| pattern.matches(event.event_type)) {
+            return Err(Why::EventType);
+        }
+        let Some(filter) = &self.filter else { return Ok(()) };
+        match filter.wants(facts.context()?) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Why::FilterFalse),
+            Err(problem) => Err(Why::FilterFailed(problem)),
+        }
+    }
+
+    /// The lane's key, or why there is none.
+    fn ordering_key(&self, event: &Event<'_>, facts: &Facts<'_>) -> Result<OrderingKey, String> {
+        let closed = |closed: Closed| closed.to_string();
+        match &self.key {
+            Key::Auto => event.ordering_key.cloned().ok_or_else(|| "the provider's table has none".to_owned()),
+            Key::Pointer(pointer) => key::of_pointed(facts.pointed(pointer).map_err(closed)?, pointer),
+            Key::Expression(expression) => key::of_value(&expression.run(facts.context().map_err(closed)?)?),
+        }
     }
 }
 
 impl Plan {
-    fn add(&mut self, rule: &Rule, event: &Event<'_>) {
-        let ordering_key = match rule.order {
-            Order::None => None,
-            Order::Arrival | Order::Event => Some(event.ordering_key.cloned().unwrap_or_else(|| {
-                self.in_default_lane.push(rule.name.clone());
+    fn add(&mut self, rule: &Rule, event: &Event<'_>, facts: &Facts<'_>) {
+        let ordering_key = (rule.order != Order::None).then(|| {
+            rule.ordering_key(event, facts).unwrap_or_else(|why| {
+                self.in_default_lane.push((rule.name.clone(), why));
                 OrderingKey::new(DEFAULT_LANE)
-            })),
-        };
+            })
+        });
+        if rule.order == Order::Event && event.event_time.is_none() && event.version.is_none() {
+            self.by_arrival.push(rule.name.clone());
+        }
         self.deliveries.push(PlannedDelivery {
             delivery: DeliveryRef::new(),
             route: rule.name.clone(),
@@ -198,19 +243,21 @@ impl Plan {
         });
     }
 
-    /// What an operator should see on the receipt: routes that could not judge, and deliveries in the default lane.
+    /// What an operator should see on the receipt: routes that could not judge, deliveries in the default lane, and
+    /// deliveries that cannot go by event time.
     #[must_use]
     pub fn flags(&self) -> Vec<Flag> {
         let unjudged = self.unmatched.iter().filter(|(_, why)| !matches!(why, Why::EventType | Why::FilterFalse));
         let unjudged = unjudged.map(|(route, why)| Flag::new(&format!("filter_failed: {route}: {why}")));
-        let lanes = self.in_default_lane.iter().map(|route| Flag::new(&format!("default_lane: {route}")));
-        unjudged.chain(lanes).collect()
+        let lanes = self.in_default_lane.iter().map(|(route, why)| Flag::new(&format!("default_lane: {route}: {why}")));
+        let by_arrival = |route| Flag::new(&format!("by_arrival: {route}: the event has neither time nor version"));
+        unjudged.chain(lanes).chain(self.by_arrival.iter().map(by_arrival)).collect()
     }
 }
 
 impl fmt::Debug for Routes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.by_source.iter().map(|(source, rules)| (source, rules.len()))).finish()
+        f.debug_map().entries(self.by_source.iter().map(|(source, of)| (source, of.rules.len()))).finish()
     }
 }
 
@@ -220,10 +267,17 @@ impl fmt::Display for Why {
             Self::EventType => f.write_str("none of its patterns fits the event type"),
             Self::FilterFalse => f.write_str("its filter says no"),
             Self::FilterFailed(problem) => f.write_str(problem),
-            Self::PayloadUnusable => f.write_str("the payload is no usable JSON"),
-            Self::PayloadTooLarge => {
-                write!(f, "the body is longer than the {FILTERED_BYTES_MAX} bytes that filters look into")
-            }
+            Self::PayloadUnusable => Closed::Unusable.fmt(f),
+            Self::PayloadTooLarge => Closed::TooLarge.fmt(f),
+        }
+    }
+}
+
+impl From<Closed> for Why {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::Unusable => Self::PayloadUnusable,
+            Closed::TooLarge => Self::PayloadTooLarge,
         }
     }
 }

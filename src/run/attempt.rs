@@ -64,6 +64,7 @@ fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
     let config = ctx.config();
     match config.destinations.get(&claim.destination).map(|destination| &destination.kind) {
         Some(DestinationKind::Http(http)) => http.timeout + TIME_LIMIT_MARGIN,
+        Some(DestinationKind::Command(command)) => command.timeout + TIME_LIMIT_MARGIN,
         Some(DestinationKind::Log) | None => TIME_LIMIT_MARGIN,
     }
 }

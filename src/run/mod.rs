@@ -10,6 +10,7 @@ mod deliverer;
 mod doorbell;
 mod drain;
 mod instance;
+mod outbox;
 mod rescue;
 pub mod retry;
 mod rules;
@@ -31,6 +32,7 @@ pub use self::{
     doorbell::Doorbell,
     drain::{Drained, drain_job},
     instance::{DeadInstance, Instance, InstanceName, bury, find_dead},
+    outbox::dispatch_outbox_once,
     rescue::rescue_once,
     rules::rules_of,
     stop::Stop,
@@ -59,7 +61,7 @@ impl Context {
     }
 }
 
-/// The workers and the reconciler of this process.
+/// The workers, the reconciler and the outbox's dispatcher of this process.
 #[derive(Debug)]
 pub struct Running {
     tasks: JoinSet<()>,
@@ -71,7 +73,7 @@ pub struct Running {
 /// How long dropped deliveries get to be put back.
 const LETTING_GO: Duration = Duration::from_secs(2);
 
-/// Starts the workers and the reconciler on the current runtime.
+/// Starts the workers, the reconciler and the outbox's dispatcher on the current runtime.
 #[must_use]
 pub fn start(ctx: &Context, instance: Instance) -> Running {
     let mut tasks = JoinSet::new();
@@ -79,6 +81,7 @@ pub fn start(ctx: &Context, instance: Instance) -> Running {
         tasks.spawn(workers::keep_worker(ctx.clone(), instance.name().clone(), number, share));
     }
     tasks.spawn(rescue::keep_rescuing(ctx.clone()));
+    tasks.spawn(outbox::keep_dispatching(ctx.clone()));
     Running { tasks, stop: ctx.stop.clone(), pool: ctx.pool.clone(), instance }
 }
 

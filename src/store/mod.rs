@@ -12,17 +12,23 @@ pub mod delivery_story;
 mod error;
 pub mod instances;
 pub mod jobs;
+pub mod lane_list;
 pub mod lanes;
 pub mod migrate;
+pub mod outbox;
 pub mod pool;
 pub mod receipt_list;
 pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
+pub mod revive;
 pub mod turns;
+pub mod versions;
 
 pub use error::StoreError;
+
+use crate::domain::Purpose;
 
 /// What came back from the database.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -34,6 +40,11 @@ where
     T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     text.parse().map_err(|refusal: T::Err| sqlx::Error::Decode(refusal.into()).into())
+}
+
+/// What a delivery is for, as a column of ours says it; a CHECK holds the words.
+pub(crate) fn read_purpose(text: &str) -> Purpose {
+    if text == Purpose::Compensate.as_str() { Purpose::Compensate } else { Purpose::Deliver }
 }
 
 /// Whether the database answers and can be written. Takes no locks.

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::domain::{ArrivalKind, DeliveryRef, DeliveryState, Fingerprint, NewReceipt, ReceiptId, RouteName};
+use super::read_purpose;
+use crate::domain::{ArrivalKind, Fingerprint, NewReceipt, ReceiptId, Standing};
 
 /// What one request of a batch turned out to be.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct Classified {
     pub first_received_at: DateTime<Utc>,
     /// Duplicate or conflict.
     pub kind: ArrivalKind,
+    /// Whether it brought what the receipt holds. Through another hook a duplicate may bring something else.
+    pub is_same_payload: bool,
 }
 
 /// Finds the receipts of `batch` and compares payloads. Requests whose event has no receipt are left out.
@@ -33,7 +36,7 @@ pub async fn classify_seen_before(
 ) -> crate::store::Result<Vec<Classified>> {
     let rows = sqlx::query!(
         r#"
-        select i.place as "place!", r.id, r.received_at,
+        select i.place as "place!", r.id, r.received_at, r.normalised_digest = i.normalised_digest as "is_same!",
                (r.normalised_digest = i.normalised_digest
                 or (r.hook_id is not null and i.hook_id is not null and r.hook_id <> i.hook_id)) as "is_duplicate!"
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[]) with ordinality
@@ -58,6 +61,7 @@ pub async fn classify_seen_before(
             receipt: row.id.into(),
             first_received_at: row.received_at,
             kind: if row.is_duplicate { ArrivalKind::Duplicate } else { ArrivalKind::Conflict },
+            is_same_payload: row.is_same,
         })
         .collect())
 }
@@ -96,22 +100,25 @@ pub async fn record_seen_before(
 }
 
 /// Where the deliveries of each receipt stand, by route. Takes no locks.
-pub async fn delivery_states(
+pub async fn standings(
     conn: &mut PgConnection,
     receipts: &[ReceiptId],
-) -> crate::store::Result<HashMap<ReceiptId, Vec<(RouteName, DeliveryRef, DeliveryState)>>> {
+) -> crate::store::Result<HashMap<ReceiptId, Vec<Standing>>> {
     let ids: Vec<Uuid> = receipts.iter().map(|receipt| receipt.uuid()).collect();
     let rows = sqlx::query!(
-        "select receipt_id, route, id, state from oncehook.deliveries where receipt_id = any($1) order by route",
+        "select receipt_id, route, id, state, purpose from oncehook.deliveries where receipt_id = any($1)
+         order by route, purpose desc",
         &ids
     )
     .fetch_all(conn)
     .await?;
-    let mut states: HashMap<ReceiptId, Vec<_>> = HashMap::new();
+    let mut standings: HashMap<ReceiptId, Vec<_>> = HashMap::new();
     for row in rows {
         // Invariant: names and states are checked before they are written, and by a CHECK.
         let (Ok(route), Ok(state)) = (row.route.parse(), row.state.parse()) else { continue };
-        states.entry(row.receipt_id.into()).or_default().push((route, row.id.into(), state));
+        let (delivery, purpose) = (row.id.into(), read_purpose(&row.purpose));
+        let standing = Standing { route, delivery, purpose, state, is_revived: false };
+        standings.entry(row.receipt_id.into()).or_default().push(standing);
     }
-    Ok(states)
+    Ok(standings)
 }

@@ -13,7 +13,7 @@ use super::{
     Result,
     deliveries::{Claim, LastWords, Lease, Settlement, kept_text},
     jobs::Work,
-    read,
+    read, read_purpose,
 };
 use crate::domain::{
     AttemptId, DeliveryId, DeliveryRef, EventType, Headers, JobId, OrderingKey, Purpose, RouteName, Trigger,
@@ -252,10 +252,6 @@ fn filled<T>(column: Option<T>) -> Result<T> {
 
 fn unreadable(what: &str) -> super::StoreError {
     sqlx::Error::Decode(what.into()).into()
-}
-
-fn read_purpose(text: &str) -> Purpose {
-    if text == Purpose::Compensate.as_str() { Purpose::Compensate } else { Purpose::Deliver }
 }
 
 fn read_trigger(text: &str) -> Trigger {

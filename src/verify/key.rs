@@ -89,8 +89,9 @@ impl Scheme {
     }
 }
 
-/// The key of signatures that the secret of an `api` source stands for: what libraries for Standard Webhooks make of it, the
-/// bytes of the base64 after an optional `whsec_`. `None` where it is no base64 or has too few bytes: such a secret serves as
+/// The key of signatures that the secret of an `api` source stands for.
+///
+/// It is what libraries for Standard Webhooks make of it, the bytes of the base64 after an optional `whsec_`. `None` where it is no base64 or has too few bytes: such a secret serves as
 /// bearer token only.
 #[must_use]
 pub fn signing_key(secret: &Secret) -> Option<Secret> {

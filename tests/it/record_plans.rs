@@ -5,7 +5,7 @@ use oncehook::{
     store::{
         connect::for_recording,
         record_new::record_new,
-        record_seen_before::{classify_seen_before, delivery_states, record_seen_before},
+        record_seen_before::{classify_seen_before, record_seen_before, standings},
     },
 };
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
@@ -49,7 +49,7 @@ async fn record(conn: &mut PgConnection, events: &[NewReceipt], arrivals_kept: i
     let seen = classify_seen_before(conn, &rest).await.unwrap();
     assert_eq!(seen.len(), rest.len());
     let receipts: Vec<_> = seen.iter().map(|classified| classified.receipt).collect();
-    delivery_states(conn, &receipts).await.unwrap();
+    standings(conn, &receipts).await.unwrap();
     let with_request: Vec<_> = seen.iter().map(|classified| (classified, rest[classified.place])).collect();
     record_seen_before(conn, &with_request, arrivals_kept).await.unwrap();
 }
@@ -91,7 +91,7 @@ async fn recording_stays_on_the_indices_while_empty_tables_grow() {
         record(&mut tx, &events, 100).await;
         let again: Vec<_> = events.iter().collect();
         let seen = classify_seen_before(&mut tx, &again).await.unwrap();
-        delivery_states(&mut tx, &seen.iter().map(|one| one.receipt).collect::<Vec<_>>()).await.unwrap();
+        standings(&mut tx, &seen.iter().map(|one| one.receipt).collect::<Vec<_>>()).await.unwrap();
         let with_request: Vec<_> = seen.iter().map(|one| (one, again[one.place])).collect();
         record_seen_before(&mut tx, &with_request, 100).await.unwrap();
     }

@@ -1,13 +1,14 @@
-//! `oncehook deliveries`: where receipts went. Reads only.
+//! `oncehook deliveries`: where receipts went, and asking for one of them again.
 
 mod list;
+mod retry;
 
 use std::process::ExitCode;
 
 use super::{Globals, receipts};
 use crate::domain::DeliveryRef;
 
-/// Shows where receipts went.
+/// Shows where receipts went, and asks for dead ones again.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
@@ -27,6 +28,12 @@ enum Action {
         #[arg(value_name = "DELIVERY")]
         delivery: DeliveryRef,
     },
+    /// Asks for a dead or cancelled delivery once more. It keeps to the order of its lane.
+    Retry {
+        /// The delivery.
+        #[arg(value_name = "DELIVERY")]
+        delivery: DeliveryRef,
+    },
 }
 
 /// Runs the subcommand.
@@ -38,5 +45,6 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
         None => list::run(&options.list, globals).await,
         Some(Action::List(list)) => list::run(&list, globals).await,
         Some(Action::Show { delivery }) => receipts::show(&delivery.to_string(), None, false, globals).await,
+        Some(Action::Retry { delivery }) => retry::run(delivery, globals).await,
     }
 }

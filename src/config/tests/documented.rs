@@ -21,18 +21,41 @@ fn uncommented(text: &str) -> String {
 
 /// Every key there is, once at least.
 fn complete() -> String {
-    let text = uncommented(SHIPPED).replace("[database]", "[database]\nurl = \"postgres://localhost/x\"");
+    let text = uncommented(SHIPPED)
+        .replace("[database]", "[database]\nurl = \"postgres://localhost/x\"")
+        .replace("allow_commands = false", "allow_commands = true");
     format!(
         r#"{text}
 filter = 'payload.ref == "refs/heads/main"'
+[[routes]]
+name = "strict"
+source = "github"
+events = ["*"]
+order = "event"
+destination = "service"
+ordering_key = "/repository/id"
+on_stale = "deliver"
+reorder_window = "3s"
+on_dead = "block"
+on_dead_destination = "demo"
+concurrency = 8
 [destinations.service]
 kind = "http"
+concurrency = 4
+rate_limit = "50/s"
 url = "https://example.com/hooks"
 connect_timeout = "5s"
 first_byte_timeout = "10s"
 timeout = "30s"
 secret = {{ generated = true }}
 retry_statuses = [404]
+[destinations.mailer]
+kind = "command"
+command = ["/bin/true", "--stdin"]
+directory = "/"
+environment = {{ LANG = "C.UTF-8" }}
+timeout = "60s"
+reject_exits = [65]
 [sources.standard]
 provider = "standard_webhooks"
 secrets = [{{ generated = true }}]
@@ -89,6 +112,15 @@ fn every_documented_default_is_the_built_in_one() {
         example.lines().skip(1).map_while(|line| line.strip_prefix("#     ")).map(|line| format!("{line}\n")).collect();
     assert_eq!(defaults.lines().count(), 4);
     assert_eq!(shown(&format!("{SMALL}{service}{defaults}")), shown(&format!("{SMALL}{service}")));
+    // And so do those of a route's lanes.
+    let lanes = SHIPPED.split_once("for its lanes, with their defaults.").unwrap().1.split_once("# And two").unwrap().0;
+    let defaults: String = lanes
+        .lines()
+        .filter_map(|line| line.strip_prefix("#     ").filter(|line| line.contains(" = ")))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(defaults.lines().count(), 4);
+    assert_eq!(shown(&format!("{SMALL}order = \"event\"\n{defaults}")), shown(&format!("{SMALL}order = \"event\"")));
 }
 
 #[test]

@@ -30,7 +30,7 @@ name = "deploy"
 source = "githbu"
 events = ["push", "release*"]
 filter = 'pyload.ref == "x"'
-order = "event"
+order = "evnt"
 destination = "deployr"
 retry = { attempts = 0, max = "1h" }
 "#;
@@ -86,11 +86,11 @@ fn all_mistakes_are_reported_at_once_with_file_line_key_and_what_to_write() {
 
     FOLDER/oncehook.toml:26: routes[0].filter
       problem: speaks of "pyload", which does not exist
-      instead: did you mean payload? A filter sees payload, event and source
+      instead: did you mean payload? An expression sees payload, event and source
 
     FOLDER/oncehook.toml:27: routes[0].order
-      problem: is "event", which comes with a later version
-      instead: use "arrival"
+      problem: is "evnt", which is no order
+      instead: write "arrival" (one at a time per ordering key, in the order received), "event" (by the provider's own event time) or "none"
 
     FOLDER/oncehook.toml:28: routes[0].destination
       problem: is "deployr", but there is no such destination: the route would lead nowhere
@@ -285,4 +285,13 @@ fn what_is_missing_is_named_at_the_line_of_its_table() {
         assert!(text.contains(&format!(":{at}: {key}\n  problem: is missing")), "{text}");
     }
     assert!(mistakes_with("name = \"all\"", "name = 5").contains("is a whole number, which does not fit here"));
+}
+
+#[test]
+fn the_built_in_outbox_can_be_routed_and_not_configured() {
+    let routed = SMALL.replace("source = \"github\"", "source = \"outbox\"");
+    assert_eq!(Case::new(&routed, &[]).load().unwrap().config.routes[0].source.as_str(), "outbox");
+    let text = Case::new(&routed.replace("[sources.github]", "[sources.outbox]"), &[]).mistakes();
+    assert!(text.contains("sources.outbox\n  problem: has the name of the built-in source"), "{text}");
+    assert!(text.contains("has a mistake"), "{text}");
 }

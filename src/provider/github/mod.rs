@@ -52,6 +52,7 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
 
     let ordering_key = row.ordering_key(&mut reading);
     let event_time = row.event_time(&mut reading);
+    let version = row.version(&reading, ordering_key.as_ref(), event_time);
     let event_type = match reading.text("action") {
         Some(action) => EventType::new(&format!("{event}.{action}")),
         None => EventType::new(&event),
@@ -65,7 +66,7 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
         event_type,
         ordering_key,
         event_time,
-        version: None,
+        version,
         body_digest,
         normalised_digest,
         flags,

@@ -15,21 +15,21 @@ pub(in crate::provider) const MEMBERS_MAX: usize = 1_024;
 
 /// What was found in one object.
 #[derive(Debug)]
-pub(in crate::provider) struct Members<'j> {
+pub(crate) struct Members<'j> {
     /// The wanted members, in the order they stand, repeated ones included. Keys are unescaped; they are bytes, since a key
     /// may hold a lone surrogate.
-    pub(in crate::provider) wanted: Vec<(Cow<'j, [u8]>, &'j RawValue)>,
+    pub(crate) wanted: Vec<(Cow<'j, [u8]>, &'j RawValue)>,
     /// How many members there are.
-    pub(in crate::provider) count: usize,
+    pub(crate) count: usize,
     /// The first key that stands more than once.
-    pub(in crate::provider) repeated: Option<Cow<'j, [u8]>>,
+    pub(crate) repeated: Option<Cow<'j, [u8]>>,
 }
 
 /// Reads the members of the object in `json` whose key `is_wanted`.
 ///
 /// # Errors
 /// When the text is not one JSON object with nothing but white space around it.
-pub(in crate::provider) fn members_of<'j>(
+pub(crate) fn members_of<'j>(
     json: &'j str,
     is_wanted: impl Fn(&[u8]) -> bool,
 ) -> Result<Members<'j>, serde_json::Error> {

@@ -9,7 +9,8 @@ mod survey;
 
 use std::borrow::Cow;
 
-pub(super) use members::{MEMBERS_MAX, members_of};
+pub(super) use members::MEMBERS_MAX;
+pub(crate) use members::members_of;
 use survey::survey;
 
 use crate::domain::Flag;

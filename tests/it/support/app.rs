@@ -154,6 +154,12 @@ impl TestApp {
         start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, RECEIVER).await
     }
 
+    /// A process on the same database that runs deliveries by itself, until it is stopped.
+    pub async fn another_that_works(&self) -> App {
+        let role = Role { receives: false, works: true };
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, role).await
+    }
+
     /// The appliance.
     pub fn app(&self) -> &App {
         self.app.as_ref().expect("it runs until it is stopped")

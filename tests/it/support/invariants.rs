@@ -23,7 +23,7 @@ pub async fn until_somebody_waits_for_a_lock(conn: &mut PgConnection) {
 const CHECKS: &[(&str, &str)] = &[
     (
         "a lane without an unfinished delivery",
-        "select route || '/' || ordering_key from oncehook.lanes l where not exists (
+        "select route || '/' || ordering_key from oncehook.lanes l where blocked_by is null and not exists (
              select from oncehook.deliveries d
              where d.route = l.route and d.ordering_key = l.ordering_key and d.finished_at is null)",
     ),
@@ -35,8 +35,15 @@ const CHECKS: &[(&str, &str)] = &[
     ),
     (
         "a lane without a live job",
-        "select l.job_id from oncehook.lanes l where not exists (
+        "select l.job_id from oncehook.lanes l where (l.blocked_by is null or exists (
+                 select from oncehook.deliveries d where d.route = l.route and d.ordering_key = l.ordering_key
+                   and d.finished_at is null and d.purpose = 'compensate')) and not exists (
              select from apalis.jobs j where j.id = l.job_id and j.status in ('Pending', 'Queued', 'Running', 'Failed'))",
+    ),
+    (
+        "a lane that waits for a delivery which is not dead",
+        "select route || '/' || ordering_key from oncehook.lanes l where blocked_by is not null and not exists (
+             select from oncehook.deliveries d where d.id = l.blocked_by and d.state = 'dead')",
     ),
     (
         "a delivery without a lane and without a live job",

@@ -10,6 +10,7 @@ pub mod destination;
 pub mod evidence;
 pub mod invariants;
 mod keeper;
+pub mod lifeline;
 pub mod log;
 pub mod own_cluster;
 pub mod parcel;

@@ -100,6 +100,7 @@ pub fn event(delivery_id: &str, key: Option<&str>, body: &str) -> NewReceipt {
             hold: std::time::Duration::ZERO,
             job: JobId::new(),
         }],
+        may_revive: true,
     }
 }
 
