@@ -168,7 +168,7 @@ impl Notes {
             .map(|way| json!({ "name": way.name, "source": "github", "order": way.order }))
             .collect();
         let faults: BTreeMap<_, _> =
-            scale.faults.iter().map(|(fault, count)| (fault.name(), count * 9 / 10)).collect();
+            scale.faults.iter().map(|(fault, count)| (fault.name(), (count * 9 / 10).max(1))).collect();
         let text = json!({
             "seed": order.seed,
             "profile": order.profile.name(),
