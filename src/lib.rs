@@ -32,6 +32,7 @@ mod crash_point;
 pub mod database;
 pub mod deliver;
 pub mod domain;
+pub mod drill;
 pub mod fixture;
 pub mod health;
 pub mod intake;
