@@ -52,6 +52,11 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
         step = match step {
             Step::Run(claim) => {
                 crash_point("claimed")?;
+                #[cfg(feature = "sabotage")]
+                if crate::sabotage::is_on(crate::sabotage::Sabotage::MarkBeforeEffect) {
+                    step = mark_then_run(&turns, &claim).await?;
+                    continue;
+                }
                 let (ended, took) = run_attempt(ctx, &claim).await;
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let end = settlement(ctx, &claim, ended, took);
@@ -65,6 +70,17 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
             Step::Fenced => return Ok(Drained::Fenced),
         };
     }
+}
+
+/// What `drain_job` must never do, for the drill to find out.
+#[cfg(feature = "sabotage")]
+async fn mark_then_run(turns: &Turns<'_>, claim: &Claim) -> Result<Step> {
+    let reason = "marked before its effect".to_owned();
+    let outcome = Outcome { class: OutcomeClass::Succeeded, reason, answer: None, retry_after: None };
+    let end = settlement(turns.ctx, claim, Ended::With(outcome), Duration::ZERO);
+    let next = turns.settle(&claim.lease, &end, true).await?;
+    run_attempt(turns.ctx, claim).await;
+    Ok(next)
 }
 
 /// How much of its lane one job runs, so that every lane gets its share of the workers.

@@ -27,6 +27,8 @@ mod record_races;
 mod recording;
 mod rescue;
 mod retries;
+#[cfg(feature = "sabotage")]
+mod sabotage;
 mod secrets;
 mod support;
 mod tidy;
