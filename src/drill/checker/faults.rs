@@ -17,10 +17,9 @@ pub(super) fn planned_faults_were_injected(e: &Evidence) -> Verdict {
     let all =
         e.faults.iter().map(|fault| fault.fault.as_str()).chain(e.misbehaviour.iter().map(|one| one.fault.as_str()));
     all.for_each(|fault| *injected.entry(fault).or_default() += 1);
-    let planned: Vec<(&str, usize)> = if e.plan.faults.is_empty() {
-        CLASSES.map(|class| (class, 1)).to_vec()
-    } else {
-        e.plan.faults.iter().map(|(class, count)| (class.as_str(), *count)).collect()
+    let planned: Vec<(&str, usize)> = match &e.plan.faults {
+        None => CLASSES.map(|class| (class, 1)).to_vec(),
+        Some(planned) => planned.iter().map(|(class, count)| (class.as_str(), *count)).collect(),
     };
     let offenders: Vec<_> = planned
         .iter()

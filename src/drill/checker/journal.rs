@@ -85,8 +85,8 @@ pub(super) struct Misbehaviour {
 pub(super) struct Plan {
     /// The routes of the configuration. Empty: they are taken from what is stored.
     pub routes: Vec<PlannedRoute>,
-    /// How often each class of fault must have been injected, at least. Empty: each class of the journals once.
-    pub faults: BTreeMap<String, usize>,
+    /// How often each class of fault must have been injected, at least. Not there: each class that a drill knows, once.
+    pub faults: Option<BTreeMap<String, usize>>,
     /// Dead letters that the plan provokes.
     pub dead_letters: usize,
 }
