@@ -7,6 +7,7 @@ mod completions;
 mod database;
 mod database_access;
 mod deliveries;
+mod drill;
 mod globals;
 mod health;
 mod http_client;
@@ -72,6 +73,9 @@ enum Command {
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
     Database(database::Options),
+    Drill(drill::Options),
+    #[command(hide = true)]
+    DrillSink(crate::drill::sink::Options),
     Health(health::Options),
     Completions(completions::Options),
 }
@@ -105,6 +109,8 @@ impl Cli {
             Command::Send(options) => wait_for(send::run(&options, &globals)),
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
+            Command::Drill(options) => wait_for(drill::run(options, &globals)),
+            Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),
             Command::Health(options) => wait_for(health::run(&options, &globals)),
         }

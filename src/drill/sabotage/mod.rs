@@ -1,10 +1,16 @@
-//! What the negative controls do to the drill's own database: safeties that are SQL are switched off there.
+//! The negative controls: what each does to the drill's own database, how large a load shows it, and which check must see it.
 //!
 //! Each statement fails where the thing that it takes away is not what it was, so that no control becomes harmless unnoticed.
+
+use std::time::Duration;
 
 use anyhow::Context as _;
 use sqlx::{Connection as _, PgConnection};
 
+use super::{
+    checker::Verdict,
+    profile::{Fault, Scale},
+};
 use crate::sabotage::Sabotage;
 
 /// What is run in the database, one statement after another.
@@ -37,4 +43,41 @@ pub async fn apply(control: Sabotage, database_url: &str) -> anyhow::Result<()> 
         done.with_context(|| format!("failed to switch off what {} takes away", control.name()))?;
     }
     connection.close().await.context("failed to leave the drill's database")
+}
+/// How large a load must be for the drill to notice, and what must hit it meanwhile.
+pub(super) fn scale(control: Sabotage) -> Scale {
+    let (seconds, events, faults): (u64, usize, &[(Fault, usize)]) = match control {
+        Sabotage::AnswerBeforeCommit => (10, 1_500, &[(Fault::Kill9, 6), (Fault::PgImmediate, 3)]),
+        Sabotage::AsynchronousCommit => (12, 1_500, &[(Fault::PgImmediate, 4)]),
+        Sabotage::CheckThenInsert => (8, 1_500, &[]),
+        Sabotage::MarkBeforeEffect => (10, 1_500, &[(Fault::Kill9, 8)]),
+        Sabotage::NoFencing => (16, 1_500, &[(Fault::Sigstop, 3)]),
+        Sabotage::LargerClaimBatches => (8, 1_500, &[]),
+    };
+    Scale {
+        nodes: 2,
+        load: Duration::from_secs(seconds),
+        events,
+        connections: 24,
+        faults: faults.to_vec(),
+        deliveries_min: 0,
+    }
+}
+
+/// The checks of which at least one must fail. Others may fail too; alone they are not what the control is about.
+const fn expected(control: Sabotage) -> &'static [&'static str] {
+    match control {
+        Sabotage::AnswerBeforeCommit | Sabotage::AsynchronousCommit => &["acknowledged is stored"],
+        Sabotage::CheckThenInsert => &["one receipt per event"],
+        Sabotage::MarkBeforeEffect => &["no success before its effect"],
+        Sabotage::NoFencing => {
+            &["extra calls are explained", "one at a time per key", "no duplicate at the ledger", "deliveries add up"]
+        }
+        Sabotage::LargerClaimBatches => &["one at a time per key", "order per key at the sinks"],
+    }
+}
+
+/// Whether the drill noticed what was taken away.
+pub(super) fn is_caught(control: Sabotage, checks: &[Verdict]) -> bool {
+    checks.iter().any(|check| !check.passed && expected(control).contains(&check.name.as_str()))
 }
