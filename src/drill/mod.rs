@@ -62,6 +62,15 @@ impl Order {
         self.profile.scale(self.minutes, routes)
     }
 
+    /// How long what is left after the last fault may take.
+    fn drained_within(&self) -> std::time::Duration {
+        #[cfg(feature = "sabotage")]
+        if self.control.is_some() {
+            return sabotage::DRAINED_WITHIN;
+        }
+        aftermath::DRAINED_WITHIN
+    }
+
     /// The name of the safety that is switched off.
     fn control(&self) -> Option<&'static str> {
         #[cfg(feature = "sabotage")]

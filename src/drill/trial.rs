@@ -71,7 +71,7 @@ pub async fn run(order: &Order, ground: &Ground<'_>, step: &impl Fn(String)) -> 
     let quiet_within = scale.load * 2 + DRAINED_WITHIN;
     let both = async { tokio::try_join!(raging, sending) };
     let (quiet_since, ()) = tokio::time::timeout(quiet_within, both).await.context("the senders came to no end")??;
-    let drained = aftermath::until_drained(&ground.cluster, quiet_since).await?;
+    let drained = aftermath::until_drained(&ground.cluster, quiet_since, order.drained_within()).await?;
     notes.phase("end")?;
 
     let stored = aftermath::count(&ground.cluster).await?;

@@ -16,11 +16,13 @@ use crate::sabotage::Sabotage;
 /// What is run in the database, one statement after another.
 fn statements(control: Sabotage) -> &'static [&'static str] {
     match control {
-        // What is not written within these is lost by an immediate stop: make that much, so that the loss shows.
+        // An immediate stop loses what nobody has written yet: nobody shall hurry, so that the loss shows.
         Sabotage::AsynchronousCommit => &[
             "alter system set wal_writer_delay = '10s'",
             "alter system set wal_writer_flush_after = '1GB'",
             "alter system set wal_buffers = '64MB'",
+            "alter system set bgwriter_lru_maxpages = 0",
+            "alter system set autovacuum = off",
             "select pg_reload_conf()",
         ],
         Sabotage::CheckThenInsert => &[include_str!("check_then_insert.sql")],
@@ -47,12 +49,12 @@ pub async fn apply(control: Sabotage, database_url: &str) -> anyhow::Result<()> 
 /// How large a load must be for the drill to notice, and what must hit it meanwhile.
 pub(super) fn scale(control: Sabotage) -> Scale {
     let (seconds, events, faults): (u64, usize, &[(Fault, usize)]) = match control {
-        Sabotage::AnswerBeforeCommit => (10, 1_500, &[(Fault::Kill9, 6), (Fault::PgImmediate, 3)]),
-        Sabotage::AsynchronousCommit => (12, 1_500, &[(Fault::PgImmediate, 4)]),
-        Sabotage::CheckThenInsert => (8, 1_500, &[]),
-        Sabotage::MarkBeforeEffect => (10, 1_500, &[(Fault::Kill9, 8)]),
-        Sabotage::NoFencing => (16, 1_500, &[(Fault::Sigstop, 3)]),
-        Sabotage::LargerClaimBatches => (8, 1_500, &[]),
+        Sabotage::AnswerBeforeCommit => (10, 1_000, &[(Fault::Kill9, 6), (Fault::PgImmediate, 3)]),
+        Sabotage::AsynchronousCommit => (12, 1_000, &[(Fault::PgImmediate, 4)]),
+        Sabotage::CheckThenInsert => (6, 1_000, &[]),
+        Sabotage::MarkBeforeEffect => (8, 800, &[(Fault::Kill9, 6)]),
+        Sabotage::NoFencing => (16, 1_000, &[(Fault::Sigstop, 3)]),
+        Sabotage::LargerClaimBatches => (6, 600, &[]),
     };
     Scale {
         nodes: 2,
@@ -64,8 +66,12 @@ pub(super) fn scale(control: Sabotage) -> Scale {
     }
 }
 
+/// How long the drill waits for what is left. Sabotage may leave work behind for ever, and another check is what matters.
+pub(super) const DRAINED_WITHIN: Duration = Duration::from_secs(10);
+
 /// The checks of which at least one must fail. Others may fail too; alone they are not what the control is about.
-const fn expected(control: Sabotage) -> &'static [&'static str] {
+#[must_use]
+pub const fn expected(control: Sabotage) -> &'static [&'static str] {
     match control {
         Sabotage::AnswerBeforeCommit | Sabotage::AsynchronousCommit => &["acknowledged is stored"],
         Sabotage::CheckThenInsert => &["one receipt per event"],
@@ -80,4 +86,31 @@ const fn expected(control: Sabotage) -> &'static [&'static str] {
 /// Whether the drill noticed what was taken away.
 pub(super) fn is_caught(control: Sabotage, checks: &[Verdict]) -> bool {
     checks.iter().any(|check| !check.passed && expected(control).contains(&check.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, passed: bool) -> Verdict {
+        Verdict { name: name.to_owned(), passed, detail: String::new() }
+    }
+
+    #[test]
+    fn only_the_check_that_a_control_is_about_catches_it() {
+        for control in Sabotage::ALL {
+            let [first, ..] = expected(control) else { panic!("{control:?} expects nothing") };
+            assert!(is_caught(control, &[check("other", true), check(first, false)]));
+            assert!(!is_caught(control, &[check("other", false), check(first, true)]));
+            assert!(!is_caught(control, &[]));
+        }
+    }
+
+    #[test]
+    fn the_script_runs_every_control() {
+        let script = include_str!("../../../scripts/drill-controls");
+        for control in Sabotage::ALL {
+            assert!(script.contains(control.name()), "{control:?}");
+        }
+    }
 }

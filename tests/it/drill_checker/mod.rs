@@ -22,6 +22,16 @@ async fn a_clean_run_passes_every_check() {
     assert_eq!(detail("deliveries add up"), "3 receipts, 9 deliveries: 9 succeeded");
 }
 
+#[cfg(feature = "sabotage")]
+#[tokio::test]
+async fn the_checks_that_the_controls_wait_for_are_there() {
+    use oncehook::{drill::sabotage::expected, sabotage::Sabotage};
+    let verdicts = Scene::clean().verdicts().await;
+    for name in Sabotage::ALL.into_iter().flat_map(expected) {
+        assert!(verdicts.iter().any(|verdict| verdict.name == *name), "no check is called {name:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_run_without_a_ledger_or_a_plan_can_be_checked() {
     let mut scene = Scene::clean();
