@@ -9,6 +9,7 @@ use crate::{
     config::{Config, Source},
     deliver::{DestinationError, Destinations},
     route::{RouteError, Routes},
+    run::rules_of,
 };
 
 /// Why a configuration cannot be made ready.
@@ -31,6 +32,10 @@ pub struct Blueprint {
     pub routes: Routes,
     /// Where deliveries end, ready to be called.
     pub destinations: Destinations,
+    /// Their names.
+    pub known_destinations: Vec<String>,
+    /// What routes and destinations ask for beyond the common case, for each turn of a worker.
+    pub rules: serde_json::Value,
 }
 
 /// The blueprint of this moment, for all threads: the one value that a reload swaps. Whoever keeps what `load_full` gave
@@ -45,7 +50,9 @@ impl Blueprint {
     pub fn of(config: Arc<Config>, clock: &Clock) -> Result<Self, BlueprintError> {
         let routes = Routes::compile(&config.routes).map_err(BlueprintError::Routes)?;
         let destinations = Destinations::new(&config.destinations, clock)?;
-        Ok(Self { config, routes, destinations })
+        let known_destinations = config.destinations.keys().map(ToString::to_string).collect();
+        let rules = rules_of(&config);
+        Ok(Self { config, routes, destinations, known_destinations, rules })
     }
 
     /// The value that can be swapped.

@@ -1,4 +1,4 @@
-//! Named steps at which the crash tests (tests/it/crash) kill the process. Each does nothing, and none can be switched on,
+//! Named steps at which the crash tests (tests/it/crash) kill the process, stop it for a while, or cut its connection. Each does nothing, and none can be switched on,
 //! unless the program is built with the feature `failpoints`.
 //!
 //! | point | what is true when the process dies there |
@@ -17,12 +17,19 @@
 //! | `before_rescue` | lanes got fresh jobs in a transaction that is not committed |
 //! | `before_burial` | what a dead process held is set free in a transaction that is not committed |
 
-/// Kills this process, as `kill -9` does, when the environment says `FAILPOINTS=name=return`. A count delays it:
-/// `name=3*off->return` kills at the fourth pass. Does nothing in a normal build.
-pub(crate) fn crash_point(name: &'static str) {
-    fail::fail_point!(name, |_| die());
+use crate::store::Result;
+#[cfg(feature = "failpoints")]
+use crate::store::StoreError;
+
+/// Does what the environment's `FAILPOINTS` says for this step: `name=return` kills the process as `kill -9` does,
+/// `name=return(stop)` stops it as SIGSTOP does until somebody sends SIGCONT, and `name=return(error)` gives the error of a
+/// connection that broke. A count delays it: `name=3*off->return` acts at the fourth pass and each later one,
+/// `name=3*off->1*return(error)` at the fourth only. Does nothing in a normal build.
+pub(crate) fn crash_point(name: &'static str) -> Result<()> {
+    fail::fail_point!(name, |action| act(name, action.as_deref()));
     // Without the feature the name has no use.
     let _ = name;
+    Ok(())
 }
 
 /// Reads `FAILPOINTS`. Crash points are armed for as long as the value lives.
@@ -32,8 +39,26 @@ pub(crate) fn arm() -> fail::FailScenario<'static> {
 }
 
 #[cfg(feature = "failpoints")]
-fn die() {
-    // The kernel ends it here: no destructor, no handler and no buffer gets a turn.
-    let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
-    std::process::abort();
+fn act(name: &str, action: Option<&str>) -> Result<()> {
+    use nix::sys::signal::Signal::{SIGKILL, SIGSTOP};
+    match action {
+        Some("error") => {
+            tracing::warn!("crash point {name}: the connection breaks");
+            Err(StoreError::lost_connection())
+        }
+        Some("stop") => {
+            signal_self(SIGSTOP);
+            Ok(())
+        }
+        // The kernel ends it here: no destructor, no handler and no buffer gets a turn.
+        _ => {
+            signal_self(SIGKILL);
+            std::process::abort()
+        }
+    }
+}
+
+#[cfg(feature = "failpoints")]
+fn signal_self(signal: nix::sys::signal::Signal) {
+    let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), signal);
 }

@@ -41,6 +41,8 @@ pub mod provider;
 pub mod record;
 pub mod route;
 pub mod run;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
 pub mod shutdown;
 pub mod store;
 pub mod telemetry;

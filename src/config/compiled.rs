@@ -154,6 +154,10 @@ pub struct Destination {
     pub name: DestinationName,
     /// What it is, with the settings of its kind.
     pub kind: DestinationKind,
+    /// Deliveries that run at the same time, over all processes. `None`: as many as there are workers.
+    pub concurrency: Option<u32>,
+    /// The shortest time between two attempts, over all processes: `rate_limit`, the other way round.
+    pub pace: Option<Duration>,
 }
 
 /// The kinds of destination.
@@ -195,6 +199,18 @@ pub struct Route {
     pub filter: Option<String>,
     /// What waits for what.
     pub order: Order,
+    /// Where the value that makes deliveries wait for one another comes from.
+    pub ordering_key: KeyFrom,
+    /// What becomes of a delivery that is older than what its lane has applied (with [`Order::Event`]).
+    pub on_stale: OnStale,
+    /// How long a delivery waits for earlier ones that come late (with [`Order::Event`]); zero: not at all.
+    pub reorder_window: Duration,
+    /// What becomes of the lane of a dead delivery.
+    pub on_dead: OnDead,
+    /// Where a dead delivery's compensation goes, if there is one.
+    pub on_dead_destination: Option<DestinationName>,
+    /// Deliveries of this route that run at the same time, over all processes. `None`: as many as there are workers.
+    pub concurrency: Option<u32>,
     /// Where they go.
     pub destination: DestinationName,
     /// When to try again.
@@ -206,8 +222,42 @@ pub struct Route {
 pub enum Order {
     /// One at a time per ordering key, in the order received.
     Arrival,
+    /// The same, and by the provider's own event time: what is older than what was applied is stale.
+    Event,
     /// No lanes: each delivery by itself.
     None,
+}
+
+/// Where a route's ordering keys come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum KeyFrom {
+    /// The provider's table.
+    #[default]
+    Auto,
+    /// A JSON pointer into the payload, such as `/repository/id`.
+    Pointer(String),
+    /// A CEL expression over `payload`, `event` and `source`.
+    Expression(String),
+}
+
+/// What becomes of a stale delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnStale {
+    /// It is not run: `skipped`.
+    #[default]
+    Skip,
+    /// It is delivered, and says so.
+    Deliver,
+}
+
+/// What becomes of the lane of a dead delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDead {
+    /// It goes on with the next.
+    #[default]
+    Continue,
+    /// It waits until the dead one is asked for again, or an operator unblocks the lane.
+    Block,
 }
 
 /// When to try again: attempt n waits a random time up to `initial × 2ⁿ⁻¹`, at most `max` (full jitter).

@@ -30,7 +30,7 @@ pub(super) fn destinations(
         match name.parse::<DestinationName>() {
             Ok(name) => {
                 let (kind, plan) = kind(&name, &table, resolver);
-                destinations.insert(name.clone(), Destination { name, kind });
+                destinations.insert(name.clone(), Destination { name, kind, concurrency: None, pace: None });
                 plans.extend(plan);
                 table.finish();
             }

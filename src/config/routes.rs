@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    compiled::{Destination, Order, Retry, Route, Source},
+    compiled::{Destination, KeyFrom, OnDead, OnStale, Order, Retry, Route, Source},
     reader::Reader,
     schema::nearest,
     tree::{Place, Value},
@@ -53,7 +53,21 @@ fn route(table: &Reader<'_>, ends: Ends<'_>) -> Option<Route> {
     let known = ends.destinations.keys().map(DestinationName::as_str).collect();
     let destination = name_of_one::<DestinationName>(table, "destination", ends, known);
     let (events, filter, order, retry) = (events(table), filter(table), order(table), retry(table));
-    Some(Route { name: name?, source: source?, events, filter, order, destination: destination?, retry })
+    Some(Route {
+        name: name?,
+        source: source?,
+        events,
+        filter,
+        order,
+        ordering_key: KeyFrom::default(),
+        on_stale: OnStale::default(),
+        reorder_window: Duration::ZERO,
+        on_dead: OnDead::default(),
+        on_dead_destination: None,
+        concurrency: None,
+        destination: destination?,
+        retry,
+    })
 }
 
 fn name<T: std::str::FromStr<Err: std::fmt::Display>>(

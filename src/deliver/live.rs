@@ -29,6 +29,6 @@ fn parcel(claim: &Claim) -> Parcel {
         received_at: claim.received_at,
         headers: claim.headers.clone(),
         body: claim.body.clone(),
-        is_stale: false,
+        is_stale: claim.is_stale,
     }
 }

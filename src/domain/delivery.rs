@@ -1,6 +1,6 @@
 //! Deliveries: one receipt × one route; what is ordered, retried and dead-lettered.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use super::{DeliveryRef, DestinationName, JobId, OrderingKey, RouteName};
 
@@ -92,6 +92,27 @@ impl FromStr for DeliveryState {
     }
 }
 
+/// What a delivery is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// To bring the event to its destination.
+    Deliver,
+    /// To tell another destination that it could not be brought there (`on_dead_destination`).
+    Compensate,
+}
+
+impl Purpose {
+    /// The word for it in SQL and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deliver => "deliver",
+            Self::Compensate => "compensate",
+        }
+    }
+}
+
 /// A delivery that a receipt needs, before it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedDelivery {
@@ -103,6 +124,10 @@ pub struct PlannedDelivery {
     pub destination: DestinationName,
     /// The lane it waits in; `None` with `order = "none"`.
     pub ordering_key: Option<OrderingKey>,
+    /// Whether it goes by the provider's event time (`order = "event"`).
+    pub by_event: bool,
+    /// How long it waits for earlier events that come late.
+    pub hold: Duration,
     /// The job to enqueue if the lane is idle (or if there is no lane).
     pub job: JobId,
 }

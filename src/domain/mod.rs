@@ -11,10 +11,11 @@ mod names;
 mod payload_digest;
 mod receipt;
 mod secret;
+mod version;
 
 pub use arrival::{Arrival, ArrivalKind, SeenBefore};
 pub use attempt::{ANSWER_KEPT_BYTES, Answer, Outcome, OutcomeClass, Trigger};
-pub use delivery::{DeliveryState, PlannedDelivery};
+pub use delivery::{DeliveryState, PlannedDelivery, Purpose};
 pub use headers::Headers;
 pub use ids::{AttemptId, DeliveryRef, JobId, ParseIdError, ReceiptId};
 pub use lane::{LaneKey, OrderingKey};
@@ -22,3 +23,4 @@ pub use names::{DestinationName, NameError, RouteName, SourceName};
 pub use payload_digest::Digest;
 pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt};
 pub use secret::{Fingerprint, Secret};
+pub use version::{Chain, Version};

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::{Digest, Fingerprint, Headers, OrderingKey, PlannedDelivery, ReceiptId, SourceName};
+use super::{Digest, Fingerprint, Headers, OrderingKey, PlannedDelivery, ReceiptId, SourceName, Version};
 
 /// The longest delivery id: it stands in an index, and real ones are below 100 bytes.
 const DELIVERY_ID_LENGTH_MAX: usize = 255;
@@ -146,6 +146,8 @@ pub struct NewReceipt {
     pub ordering_key: Option<OrderingKey>,
     /// When it happened, by the provider.
     pub event_time: Option<EventTime>,
+    /// Where it stands in its subject's history.
+    pub version: Option<Version>,
     /// When the last byte of the body had been read, by this node's clock.
     pub received_at: DateTime<Utc>,
     /// Digest of the body as it came.

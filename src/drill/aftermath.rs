@@ -70,7 +70,7 @@ struct FaultLine {
 ///
 /// # Errors
 /// When the database does not answer.
-pub async fn until_drained(cluster: &Cluster, since: Instant) -> anyhow::Result<Option<Duration>> {
+pub async fn until_drained(cluster: &Cluster, since: Instant, within: Duration) -> anyhow::Result<Option<Duration>> {
     loop {
         let unfinished = async {
             let mut conn = cluster.connect("oncehook").await?;
@@ -83,7 +83,7 @@ pub async fn until_drained(cluster: &Cluster, since: Instant) -> anyhow::Result<
         if unfinished.await? == 0 {
             return Ok(Some(since.elapsed()));
         }
-        if since.elapsed() > DRAINED_WITHIN {
+        if since.elapsed() > within {
             return Ok(None);
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

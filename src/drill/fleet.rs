@@ -41,7 +41,7 @@ pub struct Site {
     /// The routes.
     pub ways: Vec<Way>,
     /// A safety to be switched off in each process, for a negative control.
-    pub control: Option<String>,
+    pub control: Option<&'static str>,
 }
 
 /// The processes.
@@ -95,10 +95,14 @@ impl Site {
             ("ONCEHOOK_ADMIN__LISTEN".to_owned(), admin.to_string()),
             (SECRET_VARIABLE.to_owned(), SECRET.to_owned()),
         ];
-        environment.extend(self.control.iter().map(|control| ("ONCEHOOK_SABOTAGE".to_owned(), control.clone())));
+        environment.extend(self.control.iter().map(|control| ("ONCEHOOK_SABOTAGE".to_owned(), (*control).to_owned())));
         let recipe = Recipe {
             name: name.to_owned(),
-            arguments: arguments.iter().map(|&argument| argument.to_owned()).chain(["--config".into(), config]).collect(),
+            arguments: arguments
+                .iter()
+                .map(|&argument| argument.to_owned())
+                .chain(["--config".into(), config])
+                .collect(),
             environment,
             address: admin,
             log: home.log_of(name),
@@ -131,7 +135,8 @@ impl Fleet {
         let mut fleet =
             Self { receivers: Vec::new(), intakes: Vec::new(), workers: Vec::new(), keepers: JoinSet::new() };
         for number in 1..=nodes {
-            let (receiver, intake) = site.recipe(home, &format!("{prefix}receiver-{number}"), &["serve", "--no-work"])?;
+            let (receiver, intake) =
+                site.recipe(home, &format!("{prefix}receiver-{number}"), &["serve", "--no-work"])?;
             fleet.receivers.push(roster.add(receiver));
             fleet.intakes.push(intake);
             let (worker, _) = site.recipe(home, &format!("{prefix}worker-{number}"), &["work"])?;

@@ -16,6 +16,8 @@ mod member;
 mod nemesis;
 mod profile;
 mod report;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
 mod scenes;
 pub mod sink;
 mod trial;
@@ -31,7 +33,7 @@ pub use self::{
     scenes::Played,
     verdict::Verdict,
 };
-use self::{cluster::Cluster, home::Home, member::Roster};
+use self::{cluster::Cluster, home::Home, member::Roster, profile::Scale};
 use crate::shutdown::Shutdown;
 
 /// What is asked for.
@@ -45,8 +47,37 @@ pub struct Order {
     pub minutes: Option<f64>,
     /// Keep the folder whatever comes of it.
     pub keep: bool,
-    /// A safety to switch off: the drill must fail.
-    pub control: Option<String>,
+    /// A safety to switch off: the drill must notice.
+    #[cfg(feature = "sabotage")]
+    pub control: Option<crate::sabotage::Sabotage>,
+}
+
+impl Order {
+    /// The size of the load.
+    fn scale(&self, routes: usize) -> Scale {
+        #[cfg(feature = "sabotage")]
+        if let Some(control) = self.control {
+            return sabotage::scale(control);
+        }
+        self.profile.scale(self.minutes, routes)
+    }
+
+    /// How long what is left after the last fault may take.
+    fn drained_within(&self) -> std::time::Duration {
+        #[cfg(feature = "sabotage")]
+        if self.control.is_some() {
+            return sabotage::DRAINED_WITHIN;
+        }
+        aftermath::DRAINED_WITHIN
+    }
+
+    /// The name of the safety that is switched off.
+    fn control(&self) -> Option<&'static str> {
+        #[cfg(feature = "sabotage")]
+        return self.control.map(crate::sabotage::Sabotage::name);
+        #[cfg(not(feature = "sabotage"))]
+        return None;
+    }
 }
 
 /// What is told while it runs.
@@ -104,17 +135,21 @@ async fn perform(order: &Order, home: &Home, roster: &Roster, tell: Tell<'_>) ->
     let step = |text: String| tell(Progress::Step(text));
     step("starting PostgreSQL".to_owned());
     let ground = Ground { home, roster, cluster: Cluster::start(home).await? };
-    step("part one: scenes".to_owned());
-    let scenes = scenes::play(&ground, |played| tell(Progress::Scene(played))).await?;
+    let scenes = if order.control().is_none() {
+        step("part one: scenes".to_owned());
+        scenes::play(&ground, |played| tell(Progress::Scene(played))).await?
+    } else {
+        Vec::new()
+    };
     let (load, mut checks) = trial::run(order, &ground, &step).await?;
     step("checking the journals against the database".to_owned());
     checks.extend(checker::check(home.path(), &ground.cluster.url_of("oncehook")).await.context("the checker failed")?);
     let is_pass = scenes.iter().all(|scene| scene.passed) && checks.iter().all(|check| check.passed);
     Ok(Report {
-        verdict: if is_pass { "PASS" } else { "FAIL" },
+        verdict: verdict(order, is_pass, &checks),
         seed: order.seed,
         profile: order.profile.name(),
-        control: order.control.clone(),
+        control: order.control(),
         scenes,
         load,
         checks,
@@ -123,14 +158,24 @@ async fn perform(order: &Order, home: &Home, roster: &Roster, tell: Tell<'_>) ->
     })
 }
 
+/// What it all came to.
+fn verdict(order: &Order, is_pass: bool, checks: &[Verdict]) -> &'static str {
+    #[cfg(feature = "sabotage")]
+    if let Some(control) = order.control {
+        return if sabotage::is_caught(control, checks) { "CAUGHT" } else { "MISSED" };
+    }
+    let _ = (order, checks);
+    if is_pass { "PASS" } else { "FAIL" }
+}
+
 /// The command that draws the same plans.
 fn repeat(order: &Order) -> String {
+    if let Some(control) = order.control() {
+        return format!("oncehook drill --seed {} --control {control}", order.seed);
+    }
     let mut command = format!("oncehook drill --seed {} --profile {}", order.seed, order.profile.name());
     if let Some(minutes) = order.minutes {
         command.push_str(&format!(" --minutes {minutes}"));
-    }
-    if let Some(control) = &order.control {
-        command.push_str(&format!(" --control {control}"));
     }
     command
 }

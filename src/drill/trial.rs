@@ -43,7 +43,7 @@ struct Cast {
 /// When something cannot be started, or the drill's own parts break down.
 pub async fn run(order: &Order, ground: &Ground<'_>, step: &impl Fn(String)) -> anyhow::Result<(Load, Vec<Verdict>)> {
     let routes = 3 + usize::from(ledger::IS_ROUTED);
-    let scale = order.profile.scale(order.minutes, routes);
+    let scale = order.scale(routes);
     step(format!("part two: starting {} receivers and {} workers", scale.nodes, scale.nodes));
     let cast = start(order, ground, &scale).await?;
     let mut notes = Notes::begin(order, ground, &scale, &cast)?;
@@ -71,7 +71,7 @@ pub async fn run(order: &Order, ground: &Ground<'_>, step: &impl Fn(String)) -> 
     let quiet_within = scale.load * 2 + DRAINED_WITHIN;
     let both = async { tokio::try_join!(raging, sending) };
     let (quiet_since, ()) = tokio::time::timeout(quiet_within, both).await.context("the senders came to no end")??;
-    let drained = aftermath::until_drained(&ground.cluster, quiet_since).await?;
+    let drained = aftermath::until_drained(&ground.cluster, quiet_since, order.drained_within()).await?;
     notes.phase("end")?;
 
     let stored = aftermath::count(&ground.cluster).await?;
@@ -118,8 +118,12 @@ async fn start(order: &Order, ground: &Ground<'_>, scale: &Scale) -> anyhow::Res
         ways.push(Way { name: "ledger", destination, order: "arrival", events: "*" });
     }
     let database_url = ground.cluster.url_of("oncehook");
-    let site = Site { name: "load", database_url, ways, control: order.control.clone() };
+    let site = Site { name: "load", database_url, ways, control: order.control() };
     site.migrate(ground).await?;
+    #[cfg(feature = "sabotage")]
+    if let Some(control) = order.control {
+        super::sabotage::apply(control, &site.database_url).await?;
+    }
     ledger::make(&mut ground.cluster.connect("oncehook").await?).await?;
     let fleet = Fleet::start(ground, &site, scale.nodes).await?;
     Ok(Cast { site, fleet, _sinks: sinks })
@@ -172,7 +176,7 @@ impl Notes {
         let text = json!({
             "seed": order.seed,
             "profile": order.profile.name(),
-            "control": order.control,
+            "control": order.control(),
             "version": env!("CARGO_PKG_VERSION"),
             "commit": option_env!("ONCEHOOK_COMMIT"),
             "events": scale.events,

@@ -98,7 +98,7 @@ async fn take_in(
     let summary = Summary::of(&receipt);
 
     let recorded = tokio::time::timeout(limits.record_timeout, intake.recorder.record(receipt)).await;
-    crash_point("before_answer");
+    crash_point("before_answer").map_err(|_| Problem::recorded_too_slowly())?;
     match recorded {
         Ok(Ok(arrival)) => Ok(Answered { summary, arrival }),
         Ok(Err(error)) => Err(Problem::not_recorded(&error)),
@@ -181,6 +181,7 @@ fn new_receipt(
         event_type: identity.event_type,
         ordering_key: identity.ordering_key,
         event_time: identity.event_time,
+        version: identity.version,
         received_at: incoming.received_at,
         body_digest: identity.body_digest,
         normalised_digest: identity.normalised_digest,

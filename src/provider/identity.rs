@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::{Provider, github, standard_webhooks, stripe};
-use crate::domain::{DeliveryId, DeliveryIdError, Digest, EventTime, EventType, Flag, Headers, OrderingKey};
+use crate::domain::{DeliveryId, DeliveryIdError, Digest, EventTime, EventType, Flag, Headers, OrderingKey, Version};
 
 /// What a verified request says about its event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Identity {
     pub ordering_key: Option<OrderingKey>,
     /// When it happened, by the provider's clock, to the microsecond.
     pub event_time: Option<EventTime>,
+    /// Where it stands in its subject's history. docs/ordering.md lists them.
+    pub version: Option<Version>,
     /// Digest of the body as it came.
     pub body_digest: Digest,
     /// Digest of what stays the same when the provider sends the event again.

@@ -41,6 +41,7 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
         event_type: EventType::new(reading.text("type").unwrap_or_default()),
         ordering_key,
         event_time: EVENT.event_time(&mut reading),
+        version: None,
         body_digest,
         normalised_digest: body_digest,
         payload: if reading.is_usable { PayloadForm::Body(body.clone()) } else { PayloadForm::Opaque },

@@ -74,6 +74,7 @@ pub(super) fn identify(body: &Bytes) -> Identity {
         event_type,
         ordering_key,
         event_time,
+        version: None,
         body_digest,
         normalised_digest: normalised_digest(body).unwrap_or(body_digest),
         payload: if reading.is_usable { PayloadForm::Body(body.clone()) } else { PayloadForm::Opaque },

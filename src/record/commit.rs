@@ -105,12 +105,8 @@ impl Committer {
                 return Err(Failure::Away);
             }
         };
-        crash_point("before_record");
         match self.record(&mut conn, items).await {
-            Ok(()) => {
-                crash_point("after_record");
-                Ok(())
-            }
+            Ok(()) => Ok(()),
             Err(error) => {
                 let failure = Failure::from(error);
                 if matches!(failure, Failure::Unknown(_) | Failure::Away) {
@@ -124,7 +120,9 @@ impl Committer {
     /// Two transactions: what is new, then the rest. The new ones are committed whatever becomes of the rest.
     async fn record(&self, conn: &mut PgConnection, items: &mut [Item<'_>]) -> crate::store::Result<()> {
         let mut open: Vec<_> = items.iter_mut().filter(|item| item.is_open()).collect();
+        crash_point("before_record")?;
         let stored = record_new(conn, &open.iter().map(|item| item.new).collect::<Vec<_>>()).await?;
+        crash_point("after_record")?;
         open.retain_mut(|item| {
             let receipt = item.new.id;
             item.outcome = stored.contains(&receipt).then_some(Ok(Arrival::First { receipt }));

@@ -8,7 +8,7 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::OnceCell, collections::BTreeMap, fmt, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use cel::{Context, Env};
 
@@ -42,6 +42,7 @@ struct Rule {
     patterns: Vec<Pattern>,
     filter: Option<Filter>,
     order: Order,
+    hold: Duration,
     destination: DestinationName,
 }
 
@@ -172,7 +173,8 @@ impl Rule {
             return Err(mistakes);
         }
         let (name, destination) = (route.name.clone(), route.destination.clone());
-        Ok(Self { name, patterns, filter, order: route.order, destination })
+        let hold = if route.order == Order::Event { route.reorder_window } else { Duration::ZERO };
+        Ok(Self { name, patterns, filter, order: route.order, hold, destination })
     }
 }
 
@@ -180,7 +182,7 @@ impl Plan {
     fn add(&mut self, rule: &Rule, event: &Event<'_>) {
         let ordering_key = match rule.order {
             Order::None => None,
-            Order::Arrival => Some(event.ordering_key.cloned().unwrap_or_else(|| {
+            Order::Arrival | Order::Event => Some(event.ordering_key.cloned().unwrap_or_else(|| {
                 self.in_default_lane.push(rule.name.clone());
                 OrderingKey::new(DEFAULT_LANE)
             })),
@@ -190,6 +192,8 @@ impl Plan {
             route: rule.name.clone(),
             destination: rule.destination.clone(),
             ordering_key,
+            by_event: rule.order == Order::Event,
+            hold: rule.hold,
             job: JobId::new(),
         });
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::config::{Retry, Route};
+use crate::config::{KeyFrom, OnDead, OnStale, Retry, Route};
 
 fn route(name: &str, events: &[&str], filter: Option<&str>) -> Route {
     Route {
@@ -15,6 +15,12 @@ fn route(name: &str, events: &[&str], filter: Option<&str>) -> Route {
         events: events.iter().map(|text| (*text).to_owned()).collect(),
         filter: filter.map(str::to_owned),
         order: Order::Arrival,
+        ordering_key: KeyFrom::Auto,
+        on_stale: OnStale::Skip,
+        reorder_window: Duration::ZERO,
+        on_dead: OnDead::Continue,
+        on_dead_destination: None,
+        concurrency: None,
         destination: "deployer".parse().unwrap(),
         retry: Retry { attempts: 3, initial: Duration::from_secs(1), max: Duration::from_secs(60) },
     }

@@ -30,8 +30,13 @@ const TIME_LIMIT_MARGIN: Duration = Duration::from_secs(5);
 
 /// Runs the effect to its end. Returns how it ended and how long that took.
 pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duration) {
-    crash_point("before_effect");
     let begun = Instant::now();
+    if crash_point("before_effect").is_err() {
+        return (
+            Ended::With(unknown("the connection broke before the destination heard of it".to_owned())),
+            begun.elapsed(),
+        );
+    }
     let limit = time_limit(ctx, claim);
     let effect = AssertUnwindSafe(ctx.deliverer.deliver(claim)).catch_unwind();
     let ended = tokio::select! {
@@ -45,7 +50,9 @@ pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duratio
         () = ctx.stop.letting_go() => Ended::Interrupted,
         () = keep_lease(ctx, &claim.lease) => unreachable!("a lease is kept for as long as the attempt lasts"),
     };
-    crash_point("after_effect");
+    if crash_point("after_effect").is_err() {
+        return (Ended::With(unknown("the answer was lost".to_owned())), begun.elapsed());
+    }
     (ended, begun.elapsed())
 }
 

@@ -7,6 +7,7 @@ use super::{
     Context,
     attempt::{Ended, run_attempt},
     retry::{NextStep, next_step},
+    rules::last_words,
     turn::{Step, Turns},
 };
 use crate::{
@@ -27,6 +28,8 @@ pub enum Drained {
     Retired,
     /// The head has to wait: a job for then has taken this one's place.
     Parked,
+    /// A dead delivery holds the lane until it is asked for again or an operator unblocks the lane; the job is deleted.
+    Blocked,
     /// The budget is spent, or the process stops: a fresh job has taken this one's place.
     HandedOver,
     /// The lane belongs to another job, or a delivery was taken from this one.
@@ -48,20 +51,36 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
     loop {
         step = match step {
             Step::Run(claim) => {
-                crash_point("claimed");
+                crash_point("claimed")?;
+                #[cfg(feature = "sabotage")]
+                if crate::sabotage::is_on(crate::sabotage::Sabotage::MarkBeforeEffect) {
+                    step = mark_then_run(&turns, &claim).await?;
+                    continue;
+                }
                 let (ended, took) = run_attempt(ctx, &claim).await;
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let end = settlement(ctx, &claim, ended, took);
-                crash_point("before_settle");
                 let may_run = !budget.is_spent() && !ctx.stop.is_finishing();
                 turns.settle(&claim.lease, &end, may_run).await?
             }
             Step::Parked => return Ok(Drained::Parked),
+            Step::Blocked => return Ok(Drained::Blocked),
             Step::HandedOver => return Ok(Drained::HandedOver),
             Step::Retired => return Ok(Drained::Retired),
             Step::Fenced => return Ok(Drained::Fenced),
         };
     }
+}
+
+/// What `drain_job` must never do, for the drill to find out.
+#[cfg(feature = "sabotage")]
+async fn mark_then_run(turns: &Turns<'_>, claim: &Claim) -> Result<Step> {
+    let reason = "marked before its effect".to_owned();
+    let outcome = Outcome { class: OutcomeClass::Succeeded, reason, answer: None, retry_after: None };
+    let end = settlement(turns.ctx, claim, Ended::With(outcome), Duration::ZERO);
+    let next = turns.settle(&claim.lease, &end, true).await?;
+    run_attempt(turns.ctx, claim).await;
+    Ok(next)
 }
 
 /// How much of its lane one job runs, so that every lane gets its share of the workers.
@@ -87,10 +106,12 @@ fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Set
             let reason = "the process stopped before the attempt had ended".to_owned();
             let last_error = Some(reason.clone());
             let outcome = Outcome { class: OutcomeClass::Unknown, reason, answer: None, retry_after: None };
-            return Settlement { state: DeliveryState::Queued, delay: Duration::ZERO, last_error, outcome, took };
+            let (state, delay) = (DeliveryState::Queued, Duration::ZERO);
+            return Settlement { state, delay, last_error, outcome, took, last_words: None };
         }
     };
-    let retry = retry_of(&ctx.config(), &claim.route);
+    let config = ctx.config();
+    let retry = retry_of(&config, &claim.route);
     let (state, delay, last_error) = match next_step(&retry, claim.tries, &outcome, rand::random()) {
         NextStep::Succeed => (DeliveryState::Succeeded, Duration::ZERO, None),
         NextStep::RetryAfter(delay) => (DeliveryState::Retrying, delay, Some(outcome.reason.clone())),
@@ -99,7 +120,8 @@ fn settlement(ctx: &Context, claim: &Claim, ended: Ended, took: Duration) -> Set
             (DeliveryState::Dead, Duration::ZERO, Some(reason))
         }
     };
-    Settlement { state, delay, last_error, outcome, took }
+    let words = (state == DeliveryState::Dead).then(|| last_words(&config, &claim.route, claim.purpose));
+    Settlement { state, delay, last_error, outcome, took, last_words: words }
 }
 
 fn retry_of(config: &Config, route: &RouteName) -> Retry {

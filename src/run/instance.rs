@@ -162,7 +162,7 @@ pub(super) async fn set_free(pool: &PgPool, name: &InstanceName) -> store::Resul
     let mut tx = pool.begin().await?;
     let leases = instances::end_leases(&mut tx, &prefix).await?;
     let jobs = instances::release_jobs(&mut tx, &prefix).await?;
-    crash_point("before_burial");
+    crash_point("before_burial")?;
     tx.commit().await?;
     Ok((leases, jobs))
 }

@@ -12,6 +12,7 @@ mod drain;
 mod instance;
 mod rescue;
 pub mod retry;
+mod rules;
 mod stop;
 mod turn;
 mod workers;
@@ -31,6 +32,7 @@ pub use self::{
     drain::{Drained, drain_job},
     instance::{DeadInstance, Instance, InstanceName, bury, find_dead},
     rescue::rescue_once,
+    rules::rules_of,
     stop::Stop,
 };
 use crate::{blueprint, config::Config};

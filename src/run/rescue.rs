@@ -65,7 +65,7 @@ pub async fn rescue_once(pool: &PgPool) -> Result<u64> {
         repairs += u64::from(deliveries::replace_lone_job(&mut tx, delivery, &old, JobId::new(), RunAt::Now).await?);
     }
     if repairs > 0 {
-        crash_point("before_rescue");
+        crash_point("before_rescue")?;
     }
     tx.commit().await?;
     Ok(repairs)

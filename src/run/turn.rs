@@ -4,14 +4,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::Context;
+use super::{Context, rules::last_words};
 use crate::{
-    config::Config,
+    blueprint::Blueprint,
     crash_point::crash_point,
-    domain::{DeliveryRef, DeliveryState, JobId, Outcome, OutcomeClass},
+    domain::{DeliveryRef, DeliveryState, JobId, Outcome, OutcomeClass, Purpose, RouteName},
     store::{
         Result, deliveries,
-        deliveries::{Claim, Lease, Settlement},
+        deliveries::{Claim, LastWords, Lease, Settlement},
         jobs::{RunAt, Work},
         lanes, turns,
         turns::{Asking, Turn},
@@ -25,6 +25,8 @@ pub(super) enum Step {
     Run(Box<Claim>),
     /// Stop: a job for later has taken its place.
     Parked,
+    /// Stop: a dead delivery holds the lane, and the job is deleted.
+    Blocked,
     /// Stop: a fresh job has taken its place.
     HandedOver,
     /// Stop: nothing is left, and the job is deleted.
@@ -51,20 +53,17 @@ const DESTINATION_WAIT: Duration = Duration::from_secs(30);
 impl Turns<'_> {
     /// The job's first look. A job that apalis had fetched before the process was told to stop begins nothing more.
     pub(super) async fn first(&self) -> Result<Step> {
-        let config = self.ctx.config();
-        let known = destinations(&config);
-        let asking = self.asking(&config, &known, !self.ctx.stop.is_finishing());
+        let blueprint = self.ctx.live.load_full();
+        let asking = self.asking(&blueprint, !self.ctx.stop.is_finishing());
         let turn = self.ask(&asking).await?;
         self.take(&asking, turn).await
     }
 
     /// Settles an attempt and takes what is next or, if it may not go on, leaves.
     pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
-        let config = self.ctx.config();
-        let known = destinations(&config);
-        let mut asking = self.asking(&config, &known, may_run);
-        let turn = self.settle_patiently(lease, end, &mut asking, config.run.lease).await?;
-        crash_point("after_settle");
+        let blueprint = self.ctx.live.load_full();
+        let mut asking = self.asking(&blueprint, may_run);
+        let turn = self.settle_patiently(lease, end, &mut asking, blueprint.config.run.lease).await?;
         let Some(turn) = turn else {
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
@@ -91,11 +90,7 @@ impl Turns<'_> {
         let until = Instant::now() + patience;
         let mut has_failed = false;
         loop {
-            let settled = match self.ctx.pool.acquire().await {
-                Ok(mut conn) => turns::settle_and_next_turn(&mut conn, lease, end, asking).await,
-                Err(error) => Err(error.into()),
-            };
-            match settled {
+            match self.settle_once(lease, end, asking).await {
                 // A commit that gave an error may have happened: then the delivery is settled, and by us.
                 Ok(None) if has_failed => return Ok(Some(Turn::More)),
                 Ok(turn) => return Ok(turn),
@@ -111,9 +106,17 @@ impl Turns<'_> {
         }
     }
 
-    fn asking<'a>(&'a self, config: &Config, destinations: &'a [String], may_run: bool) -> Asking<'a> {
+    async fn settle_once(&self, lease: &Lease, end: &Settlement, asking: &Asking<'_>) -> Result<Option<Turn>> {
+        crash_point("before_settle")?;
+        let turn = turns::settle_and_next_turn(&mut *self.ctx.pool.acquire().await?, lease, end, asking).await?;
+        crash_point("after_settle")?;
+        Ok(turn)
+    }
+
+    fn asking<'a>(&'a self, blueprint: &'a Blueprint, may_run: bool) -> Asking<'a> {
         let Self { job, work, worker, .. } = *self;
-        Asking { job, work, worker, lease: config.run.lease, destinations, may_run }
+        let Blueprint { config, known_destinations: destinations, rules, .. } = blueprint;
+        Asking { job, work, worker, lease: config.run.lease, destinations, rules, may_run }
     }
 
     async fn ask(&self, asking: &Asking<'_>) -> Result<Turn> {
@@ -126,6 +129,7 @@ impl Turns<'_> {
             turn = match turn {
                 Turn::Run(claim) => return Ok(Step::Run(claim)),
                 Turn::Retired => return Ok(Step::Retired),
+                Turn::Blocked => return Ok(Step::Blocked),
                 Turn::Fenced => return Ok(Step::Fenced),
                 Turn::Wait(until) => return self.replace_job(RunAt::At(until), Step::Parked).await,
                 Turn::More if !asking.may_run => return self.replace_job(RunAt::Now, Step::HandedOver).await,
@@ -134,13 +138,15 @@ impl Turns<'_> {
                     self.note_unplaced(delivery, token, &destination).await?;
                     return self.replace_job(RunAt::After(DESTINATION_WAIT), Step::Parked).await;
                 }
-                Turn::LeaseOver(delivery, token) => {
-                    self.take_back(delivery, token).await?;
+                Turn::LeaseOver { delivery, token, route } => {
+                    self.take_back(delivery, token, &route).await?;
                     self.ask(asking).await?
                 }
-                Turn::PayloadGone(lease) => {
+                Turn::PayloadGone { lease, route, purpose } => {
+                    let words = last_words(&self.ctx.config(), &route, purpose);
                     let mut conn = self.ctx.pool.acquire().await?;
-                    let settled = turns::settle_and_next_turn(&mut conn, &lease, &without_payload(), asking).await?;
+                    let settled =
+                        turns::settle_and_next_turn(&mut conn, &lease, &without_payload(words), asking).await?;
                     settled.unwrap_or(Turn::Fenced)
                 }
             };
@@ -154,10 +160,12 @@ impl Turns<'_> {
         deliveries::note_waiting(&mut *self.ctx.pool.acquire().await?, delivery, token, &why).await
     }
 
-    async fn take_back(&self, delivery: DeliveryRef, token: i32) -> Result<()> {
-        let crashes_max = self.ctx.config().run.crashes_max;
+    async fn take_back(&self, delivery: DeliveryRef, token: i32, route: &RouteName) -> Result<()> {
+        let config = self.ctx.config();
+        // A compensation leaves nothing behind, which the database sees to.
+        let words = last_words(&config, route, Purpose::Deliver);
         let mut conn = self.ctx.pool.acquire().await?;
-        let state = deliveries::take_back(&mut conn, delivery, token, crashes_max).await?;
+        let state = deliveries::take_back(&mut conn, delivery, token, config.run.crashes_max, &words).await?;
         tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
             "a worker died or lost its lease while it held a delivery");
         Ok(())
@@ -166,12 +174,12 @@ impl Turns<'_> {
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {
         let (old, fresh) = (self.job.to_string(), JobId::new());
         let mut conn = self.ctx.pool.acquire().await?;
-        crash_point("before_next_job");
+        crash_point("before_next_job")?;
         let is_done = match self.work {
             Work::Lane(lane) => lanes::replace_lane_job(&mut conn, lane, &old, fresh, run_at).await?,
             Work::Delivery(delivery) => deliveries::replace_lone_job(&mut conn, *delivery, &old, fresh, run_at).await?,
         };
-        crash_point("after_next_job");
+        crash_point("after_next_job")?;
         if is_done && run_at == RunAt::Now {
             self.ctx.doorbell.ring();
         }
@@ -179,11 +187,7 @@ impl Turns<'_> {
     }
 }
 
-fn destinations(config: &Config) -> Vec<String> {
-    config.destinations.keys().map(ToString::to_string).collect()
-}
-
-fn without_payload() -> Settlement {
+fn without_payload(last_words: LastWords) -> Settlement {
     let reason = "payload was pruned: retention.payloads had passed before this delivery came to its turn".to_owned();
     let outcome = Outcome { class: OutcomeClass::Rejected, reason: reason.clone(), answer: None, retry_after: None };
     Settlement {
@@ -192,5 +196,6 @@ fn without_payload() -> Settlement {
         last_error: Some(reason),
         outcome,
         took: Duration::ZERO,
+        last_words: Some(last_words),
     }
 }

@@ -146,12 +146,16 @@ async fn run_job(ticket: Ticket, id: TaskId, ctx: Data<Context>, worker: Data<Ar
         }
     };
     let job: JobId = id.to_string().parse()?;
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::is_on(crate::sabotage::Sabotage::LargerClaimBatches) {
+        let _ = tokio::join!(drain_job(&ctx, &worker, job, &work), drain_job(&ctx, &worker, job, &work));
+        return Ok(());
+    }
     let drained = AssertUnwindSafe(drain_job(&ctx, &worker, job, &work)).catch_unwind().await;
-    crash_point("after_job");
-    let problem: BoxDynError = match drained {
-        Ok(Ok(_)) => return Ok(()),
-        Ok(Err(error)) => error.into(),
-        Err(_) => "draining a lane panicked: this is a fault in Oncehook, please report it".into(),
+    let problem: BoxDynError = match (drained, crash_point("after_job")) {
+        (Ok(Ok(_)), Ok(())) => return Ok(()),
+        (Ok(Ok(_)), Err(error)) | (Ok(Err(error)), _) => error.into(),
+        (Err(_), _) => "draining a lane panicked: this is a fault in Oncehook, please report it".into(),
     };
     tracing::warn!(%job, error = %problem, "a job failed and is tried again");
     tokio::time::sleep(FAILED_JOB_WAIT).await;

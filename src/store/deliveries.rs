@@ -16,7 +16,7 @@ use super::{
 };
 use crate::domain::{
     AttemptId, DeliveryId, DeliveryRef, DeliveryState, DestinationName, EventType, Headers, JobId, OrderingKey,
-    Outcome, OutcomeClass, ReceiptId, RouteName, SourceName, Trigger,
+    Outcome, Purpose, ReceiptId, RouteName, SourceName, Trigger,
 };
 
 /// Who holds a running delivery. Renewing and settling need all three to match.
@@ -63,6 +63,10 @@ pub struct Claim {
     pub headers: Headers,
     /// The body that came in, byte for byte.
     pub body: Bytes,
+    /// Whether its lane has applied something newer (`on_stale = "deliver"`).
+    pub is_stale: bool,
+    /// What it is for.
+    pub purpose: Purpose,
 }
 
 /// Prolongs a lease to `lease` from now, by the database's clock. False when it is lost. Locks the delivery's row.
@@ -96,12 +100,46 @@ pub struct Settlement {
     pub outcome: Outcome,
     /// How long it took.
     pub took: Duration,
+    /// With `Dead`: what it leaves behind.
+    pub last_words: Option<LastWords>,
+}
+
+/// What a dying delivery leaves behind, as its route asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastWords {
+    /// Its lane is blocked (`on_dead = "block"`).
+    pub blocks: bool,
+    /// What goes to another destination in its stead (`on_dead_destination`).
+    pub compensation: Option<Compensation>,
+}
+
+/// A compensation, before it is recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compensation {
+    /// Its own id, and so its own idempotency key.
+    pub delivery: DeliveryRef,
+    /// Where it goes.
+    pub destination: DestinationName,
+    /// The job that runs it where there is no lane.
+    pub job: JobId,
+}
+
+impl LastWords {
+    pub(super) fn encode(&self) -> serde_json::Value {
+        let compensation = self.compensation.as_ref().map(|compensation| {
+            serde_json::json!({
+                "delivery": compensation.delivery.uuid().to_string(), "text": compensation.delivery.to_string(),
+                "destination": compensation.destination.as_str(), "job": compensation.job.to_string(),
+            })
+        });
+        serde_json::json!({ "blocks": self.blocks, "compensate": compensation })
+    }
 }
 
 /// Takes a delivery back from a worker whose lease ran out: the attempt is closed as unknown, the crash is counted,
-/// and the delivery is queued again or, at `crashes_max`, dead.
+/// and the delivery is queued again or, at `crashes_max`, dead, and leaves `last_words`.
 ///
-/// `None` when the lease holds after all. Locks the delivery's row and the attempt's.
+/// `None` when the lease holds after all. Locks the delivery's row and the attempt's; where it dies the lane's.
 ///
 /// # Errors
 /// Those of the database.
@@ -110,30 +148,16 @@ pub async fn take_back(
     delivery: DeliveryRef,
     token: i32,
     crashes_max: i32,
+    last_words: &LastWords,
 ) -> Result<Option<DeliveryState>> {
     let state = sqlx::query_scalar!(
-        r#"with moved as (
-               update oncehook.deliveries
-               set crashes = crashes + 1, leased_by = null, lease_expires_at = null,
-                   state = case when crashes + 1 >= $3 then 'dead' else 'queued' end,
-                   finished_at = case when crashes + 1 >= $3 then oncehook.now() end,
-                   last_error = case when crashes + 1 >= $3
-                                then 'crashed worker: ' || crashes + 1 || ' workers died while they held it'
-                                else 'the worker died or lost its lease' end
-               where id = $1 and attempts = $2 and state = 'running' and lease_expires_at <= oncehook.now()
-               returning id, attempts, state
-           ), closed as (
-               update oncehook.attempts a
-               set finished_at = oncehook.now(), outcome = $4, reason = 'the worker died or lost its lease'
-               from moved where a.delivery = moved.id and a.number = moved.attempts and a.finished_at is null
-           )
-           select state from moved"#,
+        "select oncehook.take_back_delivery($1, $2, $3, $4)",
         delivery.uuid(),
         token,
         crashes_max,
-        OutcomeClass::Unknown.as_str(),
+        last_words.encode(),
     )
-    .fetch_optional(conn)
+    .fetch_one(conn)
     .await?;
     state.map(|state| read(&state)).transpose()
 }

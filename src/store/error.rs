@@ -54,6 +54,12 @@ impl StoreError {
         Self::Inconsistent { table, column, id: id.to_string(), problem: problem.to_string() }
     }
 
+    /// The error of a connection that broke, for the crash tests.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn lost_connection() -> Self {
+        Self::Database(sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
+    }
+
     /// Whether a statement or commit that ended with this error may have been carried out. If so, ask again (the identity
     /// of a receipt tells) and never assume either.
     #[must_use]

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::domain::{Fingerprint, Flag, NewReceipt, OrderingKey, ReceiptId};
+use crate::domain::{Fingerprint, Flag, NewReceipt, OrderingKey, ReceiptId, Version};
 
 /// Writes the receipts of `batch` whose event is new, and tells which those are.
 ///
@@ -48,6 +48,13 @@ pub async fn record_new(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate
         &planned.ordering_key as &[Option<&str>],
         &planned.job_id as &[String],
         &planned.job_without_lane as &[String],
+        &planned.by_event,
+        &planned.hold_seconds,
+        &receipts.version as &[Option<String>],
+        &receipts.version_scale as &[Option<&str>],
+        &receipts.version_from as &[Option<&str>],
+        &receipts.version_to as &[Option<&str>],
+        &receipts.chain_first,
     )
     .fetch_all(conn)
     .await?;
@@ -83,6 +90,12 @@ struct ReceiptColumns<'a> {
     flags: Vec<String>,
     headers: Vec<Vec<u8>>,
     body: Vec<&'a [u8]>,
+    /// Arrays of different lengths cannot be one array: each is sent as its text.
+    version: Vec<Option<String>>,
+    version_scale: Vec<Option<&'a str>>,
+    version_from: Vec<Option<&'a str>>,
+    version_to: Vec<Option<&'a str>>,
+    chain_first: Vec<bool>,
 }
 
 impl<'a> ReceiptColumns<'a> {
@@ -107,9 +120,24 @@ impl<'a> ReceiptColumns<'a> {
             columns.flags.push(new.flags.iter().map(Flag::as_str).collect::<Vec<_>>().join(FLAG_SEPARATOR));
             columns.headers.push(new.headers.to_wire());
             columns.body.push(&new.body);
+            columns.push_version(new.version.as_ref());
         }
         columns
     }
+
+    fn push_version(&mut self, version: Option<&'a Version>) {
+        let chain = version.and_then(|version| version.chain.as_ref());
+        self.version.push(version.map(|version| array_text(&version.parts)));
+        self.version_scale.push(version.map(|version| version.scale));
+        self.version_from.push(chain.and_then(|chain| chain.from.as_deref()));
+        self.version_to.push(chain.and_then(|chain| chain.to.as_deref()));
+        self.chain_first.push(chain.is_some_and(|chain| chain.is_first));
+    }
+}
+
+/// Numbers as PostgreSQL writes an array of them.
+fn array_text(numbers: &[i64]) -> String {
+    format!("{{{}}}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 
 /// The batch's deliveries as arrays, in the order of the batch.
@@ -122,6 +150,8 @@ struct PlannedColumns<'a> {
     ordering_key: Vec<Option<&'a str>>,
     job_id: Vec<String>,
     job_without_lane: Vec<String>,
+    by_event: Vec<bool>,
+    hold_seconds: Vec<f64>,
 }
 
 impl<'a> PlannedColumns<'a> {
@@ -136,6 +166,8 @@ impl<'a> PlannedColumns<'a> {
                 columns.ordering_key.push(planned.ordering_key.as_ref().map(OrderingKey::as_str));
                 columns.job_id.push(planned.job.to_string());
                 columns.job_without_lane.push(planned.delivery.to_string());
+                columns.by_event.push(planned.by_event);
+                columns.hold_seconds.push(planned.hold.as_secs_f64());
             }
         }
         columns

@@ -2,11 +2,11 @@ with incoming as (
     select *
     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
                 $9::text[], $10::timestamptz[], $11::bytea[], $12::bytea[], $13::text[], $14::timestamptz[], $15::text[],
-                $16::text[], $17::bytea[], $18::bytea[])
+                $16::text[], $17::bytea[], $18::bytea[], $28::text[], $29::text[], $30::text[], $31::text[], $32::bool[])
          with ordinality
          as i (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path,
                received_at, body_digest, normalised_digest, secret_fingerprint, signed_at, remote_address, flags, headers,
-               body, place)
+               body, version, version_scale, version_from, version_to, chain_first, place)
 ),
 -- Events that were seen before are left out here, so that they open no lanes; a race is settled by the constraint below.
 unseen as (
@@ -19,9 +19,11 @@ unseen as (
 ),
 planned as (
     select p.*
-    from unnest($19::uuid[], $20::uuid[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[])
+    from unnest($19::uuid[], $20::uuid[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[],
+                $26::bool[], $27::float8[])
          with ordinality
-         as p (receipt_id, delivery, route, destination, ordering_key, job_id, delivery_text, place)
+         as p (receipt_id, delivery, route, destination, ordering_key, job_id, delivery_text, by_event,
+               hold_seconds, place)
     join unseen u on u.id = p.receipt_id
 ),
 heads as (
@@ -42,10 +44,12 @@ opened as (
 stored as (
     insert into oncehook.receipts (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time,
                                    event_time_path, received_at, body_digest, normalised_digest, body_bytes,
-                                   secret_fingerprint, signed_at, remote_address, flags)
+                                   secret_fingerprint, signed_at, remote_address, flags, version, version_scale, version_from,
+                                   version_to, chain_first)
     select id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
            body_digest, normalised_digest, octet_length(body), secret_fingerprint, signed_at, remote_address,
-           case when flags = '' then '{}' else string_to_array(flags, e'\x1f') end
+           case when flags = '' then '{}' else string_to_array(flags, e'\x1f') end,
+           version::bigint[], version_scale, version_from, version_to, chain_first
     from unseen
     where (select count(*) from opened) >= 0  -- the lanes are locked before the first receipt
     order by source, delivery_id, hook_scope, place
@@ -59,11 +63,15 @@ kept as (
 ),
 -- The sequence is allotted here, in the order of the batch, while the lanes are locked.
 asked as (
-    insert into oncehook.deliveries (id, receipt_id, route, destination, ordering_key, job_id, state)
+    insert into oncehook.deliveries (id, receipt_id, route, destination, ordering_key, job_id, state, by_event, place, due_at)
     select p.delivery, p.receipt_id, p.route, p.destination, p.ordering_key,
            case when p.ordering_key is null then p.job_id end,
-           case when p.ordering_key is null or o.job_id is not null then 'queued' else 'waiting' end
+           case when p.ordering_key is null or o.job_id is not null then 'queued' else 'waiting' end,
+           p.by_event,
+           case when p.by_event then oncehook.place_of(u.event_time, u.received_at, u.version::bigint[]) else '{}' end,
+           oncehook.now() + make_interval(secs => p.hold_seconds)
     from planned p
+    join unseen u on u.id = p.receipt_id
     join stored s on s.id = p.receipt_id
     left join opened o on o.job_id = p.job_id
     order by p.place

@@ -38,12 +38,16 @@ pub async fn lanes_without_job(
     let rows = sqlx::query!(
         "select l.route, l.ordering_key, l.job_id
          from oncehook.lanes l left join apalis.jobs j on j.id = l.job_id
-         where j.id is null or j.status in ('Done', 'Killed') or (j.status = 'Failed' and j.attempts >= j.max_attempts)
+         where (l.blocked_by is null or exists (
+                    select from oncehook.deliveries d
+                    where d.route = l.route and d.ordering_key = l.ordering_key and d.finished_at is null
+                      and d.purpose = 'compensate'))
+           and (j.id is null or j.status in ('Done', 'Killed') or (j.status = 'Failed' and j.attempts >= j.max_attempts)
             or (j.status in ('Queued', 'Running') and j.lock_at < oncehook.now() - make_interval(secs => $1)
                 and not exists (
                     select from oncehook.deliveries d
                     where d.route = l.route and d.ordering_key = l.ordering_key and d.finished_at is null
-                      and d.state = 'running' and d.lease_expires_at > oncehook.now()))
+                      and d.state = 'running' and d.lease_expires_at > oncehook.now())))
          limit $2",
         stuck.as_secs_f64(),
         lanes_max,

@@ -1,6 +1,6 @@
 //! A worker's turn, one round trip each: settle what ended, claim what is next.
 //!
-//! Calls the functions of `migrations/0003_turns.sql` and reads what they say. Each call is one transaction of its own,
+//! Calls the functions of `migrations/0004_order_and_exactly_once.sql` and reads what they say. Each call is one transaction of its own,
 //! unless the caller has one open.
 
 use std::time::Duration;
@@ -11,11 +11,13 @@ use uuid::Uuid;
 
 use super::{
     Result,
-    deliveries::{Claim, Lease, Settlement, kept_text},
+    deliveries::{Claim, LastWords, Lease, Settlement, kept_text},
     jobs::Work,
     read,
 };
-use crate::domain::{AttemptId, DeliveryId, DeliveryRef, EventType, Headers, JobId, OrderingKey, Trigger};
+use crate::domain::{
+    AttemptId, DeliveryId, DeliveryRef, EventType, Headers, JobId, OrderingKey, Purpose, RouteName, Trigger,
+};
 
 /// Who asks for a turn, and for what.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct Asking<'a> {
     pub lease: Duration,
     /// The destinations that this process can reach.
     pub destinations: &'a [String],
+    /// What routes and destinations ask for beyond the common case, as `next_turn` reads it.
+    pub rules: &'a serde_json::Value,
     /// False: claim nothing more, only retire the lane if it is empty.
     pub may_run: bool,
 }
@@ -41,11 +45,25 @@ pub enum Turn {
     /// It is this one's turn, and the caller holds it: the lease runs and the attempt is open.
     Run(Box<Claim>),
     /// The same, but retention has deleted the payload: there is nothing to send. It must be settled all the same.
-    PayloadGone(Lease),
+    PayloadGone {
+        /// The proof of the claim.
+        lease: Lease,
+        /// The rule that asked for it.
+        route: RouteName,
+        /// What it is for.
+        purpose: Purpose,
+    },
     /// The head may run at this time: it is due then, or another worker's lease ends.
     Wait(DateTime<Utc>),
     /// The head runs under a lease that is over.
-    LeaseOver(DeliveryRef, i32),
+    LeaseOver {
+        /// The head.
+        delivery: DeliveryRef,
+        /// Its token.
+        token: i32,
+        /// The rule that asked for it.
+        route: RouteName,
+    },
     /// The head's destination is none of `destinations`.
     Unplaced {
         /// The head.
@@ -55,8 +73,10 @@ pub enum Turn {
         /// Where it wants to go.
         destination: String,
     },
-    /// There is more: something was recorded just now, or `may_run` was false.
+    /// There is more: something was recorded just now, a stale head was skipped, or `may_run` was false.
     More,
+    /// A dead delivery holds the lane. The job is deleted; the lane stays.
+    Blocked,
     /// Nothing is left; the lane (if there was one) and the job are deleted.
     Retired,
     /// The lane belongs to another job, or is gone.
@@ -73,8 +93,8 @@ pub async fn next_turn(conn: &mut PgConnection, asking: &Asking<'_>) -> Result<T
     let row = sqlx::query_as!(
         TurnRow,
         r#"select turn as "turn!", delivery, token, wait_until, tries, trigger, route, destination, ordering_key, receipt,
-                  source, delivery_id, event_type, event_time, received_at, headers, body
-           from oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)"#,
+                  source, delivery_id, event_type, event_time, received_at, headers, body, is_stale, purpose
+           from oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"#,
         route,
         key,
         delivery,
@@ -84,6 +104,7 @@ pub async fn next_turn(conn: &mut PgConnection, asking: &Asking<'_>) -> Result<T
         asking.destinations,
         attempt.uuid(),
         asking.may_run,
+        asking.rules,
     )
     .fetch_one(conn)
     .await?;
@@ -111,9 +132,9 @@ pub async fn settle_and_next_turn(
         TurnRow,
         r#"select t.turn as "turn!", t.delivery, t.token, t.wait_until, t.tries, t.trigger, t.route, t.destination,
                   t.ordering_key, t.receipt, t.source, t.delivery_id, t.event_type, t.event_time, t.received_at, t.headers,
-                  t.body
-           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19, $20) s(is_done),
-                lateral oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9 and s.is_done) t
+                  t.body, t.is_stale, t.purpose
+           from oncehook.settle_delivery($10, $11, $5, $12, $13, $14, $15, $16, $17, $18, $19, $20, $22) s(is_done),
+                lateral oncehook.next_turn($1, $2, $3, $4, $5, $6, $7, $8, $9 and s.is_done, $21) t
            where s.is_done"#,
         route,
         key,
@@ -135,6 +156,8 @@ pub async fn settle_and_next_turn(
         answer.map(|answer| &answer.body[..]),
         answer.is_some_and(|answer| answer.is_cut),
         i32::try_from(end.took.as_millis()).unwrap_or(i32::MAX),
+        asking.rules,
+        end.last_words.as_ref().map(LastWords::encode),
     )
     .fetch_optional(conn)
     .await?;
@@ -167,6 +190,8 @@ struct TurnRow {
     received_at: Option<DateTime<Utc>>,
     headers: Option<Vec<u8>>,
     body: Option<Vec<u8>>,
+    is_stale: Option<bool>,
+    purpose: Option<String>,
 }
 
 impl TurnRow {
@@ -176,8 +201,11 @@ impl TurnRow {
             ("retired", ..) => Some(Turn::Retired),
             ("fenced", ..) => Some(Turn::Fenced),
             ("more", ..) => Some(Turn::More),
+            ("blocked", ..) => Some(Turn::Blocked),
             ("wait", _, Some(until)) => Some(Turn::Wait(until)),
-            ("lease_over", Some((delivery, token)), _) => Some(Turn::LeaseOver(delivery, token)),
+            ("lease_over", Some((delivery, token)), _) => {
+                Some(Turn::LeaseOver { delivery, token, route: read(&filled(self.route)?)? })
+            }
             ("unplaced", Some((delivery, token)), _) => {
                 Some(Turn::Unplaced { delivery, token, destination: self.destination.unwrap_or_default() })
             }
@@ -191,15 +219,16 @@ impl TurnRow {
     }
 
     fn into_claim(self, lease: Lease, attempt: AttemptId) -> Result<Turn> {
+        let (route, purpose) = (read(&filled(self.route)?)?, read_purpose(&filled(self.purpose)?));
         let (Some(headers), Some(body)) = (self.headers, self.body) else {
-            return Ok(Turn::PayloadGone(lease));
+            return Ok(Turn::PayloadGone { lease, route, purpose });
         };
         Ok(Turn::Run(Box::new(Claim {
             lease,
             attempt,
+            route,
             tries: filled(self.tries)?,
             trigger: read_trigger(&filled(self.trigger)?),
-            route: read(&filled(self.route)?)?,
             destination: read(&filled(self.destination)?)?,
             ordering_key: self.ordering_key.as_deref().map(OrderingKey::new),
             receipt: filled(self.receipt)?.into(),
@@ -211,6 +240,8 @@ impl TurnRow {
             received_at: filled(self.received_at)?,
             headers: Headers::from_wire(&headers),
             body: body.into(),
+            is_stale: filled(self.is_stale)?,
+            purpose,
         })))
     }
 }
@@ -221,6 +252,10 @@ fn filled<T>(column: Option<T>) -> Result<T> {
 
 fn unreadable(what: &str) -> super::StoreError {
     sqlx::Error::Decode(what.into()).into()
+}
+
+fn read_purpose(text: &str) -> Purpose {
+    if text == Purpose::Compensate.as_str() { Purpose::Compensate } else { Purpose::Deliver }
 }
 
 fn read_trigger(text: &str) -> Trigger {

@@ -82,7 +82,10 @@ async fn a_destination_without_the_tls_it_should_have_fails_the_attempt() {
         }
     });
     let kind = DestinationKind::Http(settings(url.parse().unwrap()));
-    match Destinations::new(&BTreeMap::from([(name(), Destination { name: name(), kind })]), &Clock::system()) {
+    match Destinations::new(
+        &BTreeMap::from([(name(), Destination { name: name(), kind, concurrency: None, pace: None })]),
+        &Clock::system(),
+    ) {
         Ok(to) => {
             let outcome = to.deliver(&name(), &parcel()).await;
             assert_eq!(outcome.class, OutcomeClass::Failed, "{outcome:?}");

@@ -163,6 +163,7 @@ async fn what_is_recorded_after_a_lane_retired_opens_it_again() {
         worker: "host/1/w",
         lease: Duration::from_secs(30),
         destinations: &["deployer".to_owned()],
+        rules: &serde_json::Value::Null,
         may_run: true,
     };
     let mut retiring = bench.pool().begin().await.unwrap();
@@ -257,7 +258,12 @@ async fn a_delivery_to_a_destination_that_this_process_does_not_know_waits_and_i
     bench.drain().await;
     assert_eq!(bench.state(delivery).await, DeliveryState::Queued);
     assert!(bench.column::<String>(delivery, "last_error").await.contains("no destination \"deployer\""));
-    let deployer = oncehook::config::Destination { name: "deployer".parse().unwrap(), kind: DestinationKind::Log };
+    let deployer = oncehook::config::Destination {
+        name: "deployer".parse().unwrap(),
+        kind: DestinationKind::Log,
+        concurrency: None,
+        pace: None,
+    };
     bench.reload(|config| drop(config.destinations.insert(deployer.name.clone(), deployer)));
     bench.set_clock(31).await;
     bench.drain().await;

@@ -11,6 +11,7 @@ mod crash;
 mod dedupe;
 mod delivery;
 mod delivery_request;
+mod drill_checker;
 mod freshness;
 mod hostile_bodies;
 mod lanes;
@@ -26,6 +27,8 @@ mod record_races;
 mod recording;
 mod rescue;
 mod retries;
+#[cfg(feature = "sabotage")]
+mod sabotage;
 mod secrets;
 mod support;
 mod tidy;

@@ -34,9 +34,11 @@ pub struct Options {
     /// Keeps the folder with journals and logs after a PASS too.
     #[arg(long)]
     keep: bool,
-    /// Switches a safety off, to see that the drill notices (builds with the feature `sabotage` only).
-    #[arg(long, value_name = "NAME", hide = !cfg!(feature = "sabotage"))]
-    control: Option<String>,
+    /// Switches a safety off, to see that the drill notices: a short load without scenes, that ends with CAUGHT and exit code 0,
+    /// or MISSED and 1.
+    #[cfg(feature = "sabotage")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["minutes", "profile"])]
+    control: Option<crate::sabotage::Sabotage>,
 }
 
 /// Runs the subcommand.
@@ -49,6 +51,7 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
         profile: options.profile,
         minutes: options.minutes,
         keep: options.keep,
+        #[cfg(feature = "sabotage")]
         control: options.control,
     };
     let (trigger, stopping) = shutdown::channel();

@@ -35,8 +35,10 @@ pub(super) fn report(report: &Report) -> String {
     for name in failed {
         let _ = writeln!(text, "FAIL  scene: {name}\n");
     }
-    if let Some(control) = &report.control {
-        let _ = writeln!(text, "negative control {control}: this drill has to fail\n");
+    if let Some(control) = report.control {
+        let red: Vec<_> = report.checks.iter().filter(|check| !check.passed).map(|check| check.name.as_str()).collect();
+        let red = if red.is_empty() { "nothing went red".to_owned() } else { format!("went red: {}", red.join(", ")) };
+        let _ = writeln!(text, "control {control}: {red}\n");
     }
     let _ = writeln!(text, "seed    {}", report.seed);
     if let Some(home) = &report.home {

@@ -51,8 +51,16 @@ pub fn body_of(moment: Moment, note: &str, rng: &mut StdRng) -> Vec<u8> {
 
 /// The kinds of hostile bodies.
 pub const HOSTILE: [&str; 10] = [
-    "nul_escape", "lone_surrogate", "deep_nesting", "huge_number", "invalid_utf8", "duplicate_members", "not_json",
-    "empty_object", "nul_bytes", "long_key",
+    "nul_escape",
+    "lone_surrogate",
+    "deep_nesting",
+    "huge_number",
+    "invalid_utf8",
+    "duplicate_members",
+    "not_json",
+    "empty_object",
+    "nul_bytes",
+    "long_key",
 ];
 
 /// A hostile body. `note` makes each its own.

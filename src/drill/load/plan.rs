@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn each_nuisance_has_its_share() {
         let events = plan(1).events;
-        let share = |is: &dyn Fn(&Event) -> bool| events.iter().filter(|event| is(event)).count() * 1_000 / events.len();
+        let share =
+            |is: &dyn Fn(&Event) -> bool| events.iter().filter(|event| is(event)).count() * 1_000 / events.len();
         assert!((170..230).contains(&share(&|event| event.is_twinned || event.is_repeated)));
         assert!((5..16).contains(&share(&|event| event.is_conflicting)));
         assert!((30..70).contains(&share(&|event| event.kind == Kind::Reordered)));
@@ -217,7 +218,9 @@ mod tests {
         let events = plan(3).events;
         let place = events.iter().position(|event| event.kind == Kind::Reordered).unwrap();
         let late = events[place].moment;
-        let is_later = |event: &Event| event.kind == Kind::New && event.moment.subject == late.subject && event.moment.seq > late.seq;
+        let is_later = |event: &Event| {
+            event.kind == Kind::New && event.moment.subject == late.subject && event.moment.seq > late.seq
+        };
         assert!(events[..place].iter().any(is_later));
     }
 

@@ -91,7 +91,14 @@ impl Sender {
             .timeout(TIMEOUT)
             .build()
             .context("failed to set up the drill's sender")?;
-        Ok(Self { client, receivers, journal, count: AtomicU64::new(0), tally: Tally::default(), clock: Clock::system() })
+        Ok(Self {
+            client,
+            receivers,
+            journal,
+            count: AtomicU64::new(0),
+            tally: Tally::default(),
+            clock: Clock::system(),
+        })
     }
 
     /// What was sent so far.
@@ -219,7 +226,12 @@ impl Sender {
             Ok((status, body)) => {
                 let body: Value = serde_json::from_slice(&body).unwrap_or_default();
                 let text = |name: &str| body[name].as_str().map(str::to_owned);
-                Answer { number: 0, status: Some(status), state: text("status").or_else(|| text("title")), receipt: text("receipt") }
+                Answer {
+                    number: 0,
+                    status: Some(status),
+                    state: text("status").or_else(|| text("title")),
+                    receipt: text("receipt"),
+                }
             }
             // Where no connection came about, nobody has the letter. In all other cases nobody knows.
             Err(error) => {

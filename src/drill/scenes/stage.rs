@@ -68,7 +68,10 @@ impl Stage {
     pub async fn set(ground: &Ground<'_>) -> anyhow::Result<Self> {
         let Ground { home, roster, cluster } = ground;
         let mut conn = cluster.connect("oncehook").await?;
-        sqlx::query("create database scenes").execute(&mut conn).await.context("failed to make the scenes' database")?;
+        sqlx::query("create database scenes")
+            .execute(&mut conn)
+            .await
+            .context("failed to make the scenes' database")?;
         let mut tasks = JoinSet::new();
         let (consumer, calls) = open_consumer(&mut tasks).await?;
         let mortal_journal = home.file("scenes-effects.jsonl");
@@ -194,7 +197,8 @@ impl Stage {
         .fetch_one(&mut conn)
         .await
         .context("nobody holds the delivery")?;
-        let pid: i32 = holder.split('/').nth(1).and_then(|pid| pid.parse().ok()).context("a worker without a number")?;
+        let pid: i32 =
+            holder.split('/').nth(1).and_then(|pid| pid.parse().ok()).context("a worker without a number")?;
         let is_ours = self.fleet.workers.iter().any(|worker| worker.pid() == Some(pid));
         anyhow::ensure!(is_ours, "the delivery is held by process {pid}, which is none of ours");
         kill(Pid::from_raw(pid), Signal::SIGKILL).context("failed to kill the worker")
@@ -222,9 +226,7 @@ impl PendingCall {
     }
 }
 
-async fn open_consumer(
-    tasks: &mut JoinSet<()>,
-) -> anyhow::Result<(SocketAddr, mpsc::UnboundedReceiver<PendingCall>)> {
+async fn open_consumer(tasks: &mut JoinSet<()>) -> anyhow::Result<(SocketAddr, mpsc::UnboundedReceiver<PendingCall>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("the scenes' consumer cannot listen")?;
     let address = listener.local_addr().context("the scenes' consumer has no address")?;
     let (told, calls) = mpsc::unbounded_channel();

@@ -115,7 +115,8 @@ struct Sink {
 pub async fn run(options: Options) -> anyhow::Result<()> {
     let seen = journal::read::<Effect>(&options.journal)?.into_iter().filter(|effect| effect.effect);
     let seen = Mutex::new(seen.map(|effect| effect.delivery).collect());
-    let listener = TcpListener::bind(options.listen).await.with_context(|| format!("cannot listen on {}", options.listen))?;
+    let listener =
+        TcpListener::bind(options.listen).await.with_context(|| format!("cannot listen on {}", options.listen))?;
     let faults = options.faults.as_deref().map(Journal::open).transpose()?;
     let sink = Arc::new(Sink { journal: Journal::open(&options.journal)?, faults, options, seen });
     serve(listener, move |call| {

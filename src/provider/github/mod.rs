@@ -65,6 +65,7 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
         event_type,
         ordering_key,
         event_time,
+        version: None,
         body_digest,
         normalised_digest,
         flags,

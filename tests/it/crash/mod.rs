@@ -9,6 +9,8 @@ mod embedded;
 mod kill;
 mod load;
 #[cfg(feature = "failpoints")]
+mod matrix;
+#[cfg(feature = "failpoints")]
 mod points;
 mod shutdown;
 

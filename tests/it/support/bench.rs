@@ -215,7 +215,8 @@ async fn open_lane(conn: &mut PgConnection, key: &str, job: JobId) -> bool {
 fn settings() -> Config {
     let loopback = "127.0.0.1:0".parse().unwrap();
     let second = Duration::from_secs(1);
-    let deployer = config::Destination { name: "deployer".parse().unwrap(), kind: config::DestinationKind::Log };
+    let kind = config::DestinationKind::Log;
+    let deployer = config::Destination { name: "deployer".parse().unwrap(), kind, concurrency: None, pace: None };
     Config {
         data_dir: std::path::PathBuf::new(),
         database: config::Database { url: None, connections_max: 20, acquire_timeout: 5 * second },
@@ -251,6 +252,12 @@ fn settings() -> Config {
             events: vec!["*".to_owned()],
             filter: None,
             order: config::Order::Arrival,
+            ordering_key: config::KeyFrom::Auto,
+            on_stale: config::OnStale::Skip,
+            reorder_window: Duration::ZERO,
+            on_dead: config::OnDead::Continue,
+            on_dead_destination: None,
+            concurrency: None,
             destination: "deployer".parse().unwrap(),
             retry: config::Retry { attempts: 5, initial: 10 * second, max: 100 * second },
         }],

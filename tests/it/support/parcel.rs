@@ -29,7 +29,11 @@ pub fn name() -> DestinationName {
 }
 
 pub fn destinations(kind: DestinationKind, clock: &Clock) -> Destinations {
-    Destinations::new(&BTreeMap::from([(name(), Destination { name: name(), kind })]), clock).unwrap()
+    Destinations::new(
+        &BTreeMap::from([(name(), Destination { name: name(), kind, concurrency: None, pace: None })]),
+        clock,
+    )
+    .unwrap()
 }
 
 pub fn parcel() -> Parcel {

@@ -23,7 +23,7 @@ use tokio::{
 use super::{
     app::{GITHUB_SECRET, STANDARD_SECRET, STRIPE_SECRET},
     sender::Sender,
-    until::in_time,
+    until::{in_time, until},
 };
 
 /// A configuration, a data folder and a database, for any number of processes at a time or one after another.
@@ -115,10 +115,25 @@ impl Process {
         self.child.kill().await.unwrap();
     }
 
+    /// Waits until it has stopped itself at a crash point.
+    pub async fn until_stopped(&self) {
+        let stat = format!("/proc/{}/stat", self.pid());
+        // The state comes behind the name in parentheses.
+        until("the process is stopped", async || std::fs::read_to_string(&stat).unwrap().contains(") T ")).await;
+    }
+
+    /// SIGCONT.
+    pub fn go_on(&self) {
+        kill(self.pid(), Signal::SIGCONT).unwrap();
+    }
+
     /// SIGTERM.
     pub fn terminate(&self) {
-        let id = self.child.id().expect("it has not been waited for");
-        kill(Pid::from_raw(id.try_into().unwrap()), Signal::SIGTERM).unwrap();
+        kill(self.pid(), Signal::SIGTERM).unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().expect("it has not been waited for").try_into().unwrap())
     }
 
     /// Waits for its end.

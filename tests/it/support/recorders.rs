@@ -80,6 +80,7 @@ pub fn event(delivery_id: &str, key: Option<&str>, body: &str) -> NewReceipt {
         event_type: EventType::new("push"),
         ordering_key: ordering_key.clone(),
         event_time: None,
+        version: None,
         received_at: RECEIVED_AT,
         body_digest: Digest::of(body.as_bytes()),
         normalised_digest: Digest::of(body.as_bytes()),
@@ -94,6 +95,8 @@ pub fn event(delivery_id: &str, key: Option<&str>, body: &str) -> NewReceipt {
             route: "deploy".parse().unwrap(),
             destination: "deployer".parse().unwrap(),
             ordering_key,
+            by_event: false,
+            hold: std::time::Duration::ZERO,
             job: JobId::new(),
         }],
     }

@@ -86,6 +86,7 @@ pub fn success() -> Settlement {
         last_error: None,
         outcome: outcome(OutcomeClass::Succeeded, "taken"),
         took: Duration::ZERO,
+        last_words: None,
     }
 }
 
