@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill-controls clean
+.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill drill-controls clean
 
 CARGO_FLAGS := --locked --all-targets --all-features
 
@@ -49,6 +49,10 @@ audit: ## Check licences, banned crates and known vulnerabilities
 
 bench: setup ## Measure accepts on this machine, beside pgbench in the same run
 	scripts/bench
+
+drill: setup ## Prove the promises on this machine: a load under kill -9 and database crashes (3 minutes)
+	cargo build --locked --bin oncehook
+	$${CARGO_TARGET_DIR:-target}/debug/oncehook drill
 
 drill-controls: setup ## Switch one safety after another off, and see that the drill notices each time
 	scripts/drill-controls

@@ -98,7 +98,12 @@ impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
         let globals = self.globals;
         let is_lasting = matches!(self.command, Command::Serve(_) | Command::Work(_));
-        let level = globals.log.as_deref().unwrap_or(if is_lasting { "info" } else { "warn" });
+        let level = globals.log.as_deref().unwrap_or(match self.command {
+            _ if is_lasting => "info",
+            // What a database says that is crashed on purpose is no news.
+            Command::Drill(_) => "warn,sqlx=error",
+            _ => "warn",
+        });
         telemetry::start(level).map_err(anyhow::Error::msg).context("--log")?;
         match self.command {
             Command::Check(options) => check::run(&options, &globals),

@@ -142,7 +142,8 @@ impl Fleet {
             let (worker, _) = site.recipe(home, &format!("{prefix}worker-{number}"), &["work"])?;
             fleet.workers.push(roster.add(worker));
         }
-        for member in fleet.receivers.iter().chain(&fleet.workers).cloned() {
+        let members: Vec<_> = fleet.members().cloned().collect();
+        for member in members {
             fleet.keepers.spawn(async move { member.keep().await });
         }
         for member in fleet.receivers.iter().chain(&fleet.workers) {

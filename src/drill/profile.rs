@@ -46,6 +46,7 @@ pub enum Fault {
 
 impl Fault {
     /// Its name in journals and tables.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Kill9 => "kill9",
@@ -95,6 +96,7 @@ const RELEASE: Rates = Rates {
 
 impl Profile {
     /// Its name.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -104,6 +106,7 @@ impl Profile {
 
     /// Its numbers for a load of this many minutes, or of its usual length.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded counts of at most millions")]
+    #[must_use]
     pub fn scale(self, minutes: Option<f64>, routes: usize) -> Scale {
         let (rates, usual) = match self {
             Self::Quick => (QUICK, 2.5),

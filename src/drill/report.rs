@@ -68,6 +68,7 @@ pub struct Effects {
 
 impl Report {
     /// Whether everything held.
+    #[must_use]
     pub fn is_pass(&self) -> bool {
         matches!(self.verdict, "PASS" | "CAUGHT")
     }

@@ -77,7 +77,7 @@ pub async fn run(order: &Order, ground: &Ground<'_>, step: &impl Fn(String)) -> 
     let stored = aftermath::count(&ground.cluster).await?;
     let recovery = aftermath::measure_recovery(&ground.cluster, &ground.home.file("faults.jsonl")).await?;
     let injected = nemesis.counts();
-    let checks = verdict::of_the_drill(&scale, &injected, &stored, &recovery, drained);
+    let checks = verdict::of_the_drill(&scale, &stored, drained, order.drained_within());
     let load = Load {
         seconds: scale.load.as_secs_f64(),
         sent: sender.tally().now(),

@@ -11,6 +11,7 @@ mod crash;
 mod dedupe;
 mod delivery;
 mod delivery_request;
+mod drill;
 mod drill_checker;
 mod freshness;
 mod hostile_bodies;

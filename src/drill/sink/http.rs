@@ -36,6 +36,7 @@ pub enum Reply {
 
 impl Call {
     /// A header's value; names are lower case.
+    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }

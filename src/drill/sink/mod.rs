@@ -1,4 +1,5 @@
-//! A consumer at the end of a route, in a process of its own: takes calls, journals each as an effect, and misbehaves on cue.
+//! A consumer at the end of a route, in a process of its own: takes calls, journals each as an effect, misbehaves on cue.
+//!
 //! The naive kind acts on every call. The idempotent kind acts once for each `Idempotency-Key`, and knows the keys that its
 //! journal holds, so that it may be killed like everything else.
 
@@ -91,6 +92,7 @@ pub enum Cue {
 
 impl Cue {
     /// Its class of faults.
+    #[must_use]
     pub fn fault(self) -> &'static str {
         match self {
             Self::Error => "sink_500",
