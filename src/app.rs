@@ -94,7 +94,8 @@ impl App {
             let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
             let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
-            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), clock };
+            let pool = database.pool("status", &settings).await?;
+            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), pool, clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))

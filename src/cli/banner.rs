@@ -92,6 +92,7 @@ impl Banner {
             (Provider::GitHub, "send github push"),
             (Provider::Stripe, "send stripe invoice.paid"),
             (Provider::StandardWebhooks, "send standard_webhooks message.created"),
+            (Provider::Api, "send api order.place"),
         ]
         .into_iter()
         .filter(|(provider, _)| self.sources.iter().any(|(_, other)| other == provider))

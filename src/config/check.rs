@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::domain::Fingerprint;
+
 use super::{Config, ConfigError, DestinationKind, LoadOptions, Loaded, Order, load};
 
 /// The outcome of a check, to print or to serialise.
@@ -85,6 +87,11 @@ fn summarise(config: &Config) -> Vec<String> {
             (Some(_), prints) => format!("secrets with the fingerprints {}", prints.join(", ")),
         };
         lines.push(format!("source {}: /hooks/{}, {signed}", source.name, source.name));
+        for caller in &source.callers {
+            let prints: Vec<&str> = caller.secrets.iter().map(Fingerprint::as_str).collect();
+            let prints = if prints.is_empty() { "to be generated".to_owned() } else { prints.join(", ") };
+            lines.push(format!("caller {} of {}: secrets {prints}", caller.name, source.name));
+        }
     }
     for destination in config.destinations.values() {
         let kind = match &destination.kind {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use crate::{
-    domain::{DestinationName, ReplayGuard, RouteName, Secret, SourceName},
+    domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
     verify::Scheme,
 };
@@ -126,8 +126,10 @@ pub struct Source {
     pub provider: Provider,
     /// How requests are signed. `None` only with `allow_unsigned`.
     pub scheme: Option<Scheme>,
-    /// Every secret that is good now; several while they rotate.
+    /// Every secret that is good now; several while they rotate. Of an `api` source those of all its callers.
     pub secrets: Vec<Secret>,
+    /// Who may send to an `api` source; empty for all others.
+    pub callers: Vec<Caller>,
     /// How far a signed timestamp may be from now, both ways.
     pub tolerance: Duration,
     /// The largest body, in bytes.
@@ -136,8 +138,25 @@ pub struct Source {
     pub dedupe: Dedupe,
     /// What becomes of bytes that came before under another delivery id.
     pub replay_guard: ReplayGuard,
-    /// The status of the answer to a conflict: 409, or 200 for senders that would retry for days.
+    /// The status of the answer to a conflict: 409, 200 for senders that would retry for days, 422 for commands.
     pub conflict_status: u16,
+}
+
+/// One of those who may send commands to an `api` source. The key of a command is theirs alone.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The name, which is kept with each receipt.
+    pub name: CallerName,
+    /// Which of the source's secrets are theirs. Invariant: no secret is anybody else's.
+    pub secrets: Vec<Fingerprint>,
+}
+
+impl Source {
+    /// Whose secret this is.
+    #[must_use]
+    pub fn caller_of(&self, secret: &Fingerprint) -> Option<&CallerName> {
+        self.callers.iter().find(|caller| caller.secrets.contains(secret)).map(|caller| &caller.name)
+    }
 }
 
 /// What makes two requests the same event.

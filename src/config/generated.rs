@@ -91,7 +91,7 @@ impl Plan {
         match self.scheme {
             Scheme::GitHub => hex::encode(random),
             Scheme::Stripe => format!("whsec_{}", hex::encode(random)),
-            Scheme::StandardWebhooks => format!("whsec_{}", STANDARD.encode(random)),
+            Scheme::StandardWebhooks | Scheme::Api => format!("whsec_{}", STANDARD.encode(random)),
         }
     }
 

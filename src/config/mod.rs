@@ -3,6 +3,7 @@
 //! It takes a TOML file and the environment, and gives a [`Config`] in which every reference is resolved and every check
 //! has passed, or all mistakes at once. It never shows the value of a secret.
 
+mod callers;
 mod check;
 mod compiled;
 mod destinations;
@@ -179,10 +180,12 @@ impl Loaded {
             let secret = text.into();
             self.generated.push(GeneratedSecret { for_what: plan.to_string(), path: plan.path.clone(), secret });
         }
-        for source in
-            self.config.sources.values_mut().filter(|s| plan.owner == "source" && s.name.as_str() == plan.name)
-        {
+        let (name, caller) = plan.name.split_once('.').unwrap_or((&plan.name, callers::DEFAULT));
+        for source in self.config.sources.values_mut().filter(|s| plan.owner == "source" && s.name.as_str() == name) {
             source.secrets.push(secret.clone());
+            for caller in source.callers.iter_mut().filter(|known| known.name.as_str() == caller) {
+                caller.secrets.push(secret.fingerprint().clone());
+            }
         }
         for destination in self.config.destinations.values_mut() {
             if let DestinationKind::Http(http) = &mut destination.kind

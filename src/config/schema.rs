@@ -101,6 +101,7 @@ static SOURCE: Schema = Schema {
     keys: &[
         ("provider", Text),
         ("secrets", List),
+        ("callers", Named(&CALLER)),
         ("allow_unsigned", Flag),
         ("tolerance", Duration),
         ("body_bytes_max", Size),
@@ -109,6 +110,8 @@ static SOURCE: Schema = Schema {
         ("replay_guard", Text),
     ],
 };
+
+static CALLER: Schema = Schema { heading: "[sources.NAME.callers.NAME]", keys: &[("secrets", List)] };
 
 static DESTINATION: Schema = Schema {
     heading: "[destinations.NAME]",

@@ -39,6 +39,7 @@ pub(super) struct Resolver<'a> {
 pub(super) struct Purpose<'a> {
     /// `source` or `destination`.
     pub(super) owner: &'static str,
+    /// Its name; `orders.shop` for the caller `shop` of the source `orders`.
     pub(super) name: &'a str,
     pub(super) scheme: Scheme,
 }

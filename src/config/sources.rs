@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    callers::{Admitted, callers},
     compiled::{Dedupe, Source},
     generated::Plan,
     reader::Reader,
@@ -18,6 +19,9 @@ use crate::{
     domain::{ReplayGuard, Secret, SourceName},
     provider::Provider,
 };
+
+/// What to do about keys that only `api` sources have.
+const ONLY_API: &str = "remove it, or write provider = \"api\" if your own programs post commands here";
 
 /// All sources, and the secrets that are still to be made.
 pub(super) fn sources(
@@ -42,9 +46,9 @@ pub(super) fn sources(
         }
         match name.parse::<SourceName>() {
             Ok(name) => {
-                let (source, plan) = source(name.clone(), &table, resolver, in_flight_bytes_max);
+                let (source, more) = source(name.clone(), &table, resolver, in_flight_bytes_max);
                 sources.insert(name, source);
-                plans.extend(plan);
+                plans.extend(more);
             }
             Err(error) => {
                 let instead =
@@ -63,15 +67,23 @@ fn source(
     table: &Reader<'_>,
     resolver: &Resolver<'_>,
     in_flight_bytes_max: usize,
-) -> (Source, Option<Plan>) {
+) -> (Source, Vec<Plan>) {
     let known = provider(table);
     // With an unknown provider the rest is read as GitHub's, to find its mistakes as well.
     let provider = known.unwrap_or(Provider::GitHub);
     let scheme = provider.default_scheme();
     let allow_unsigned = table.flag("allow_unsigned").unwrap_or(false);
-    let (secrets, plan) =
-        secrets(table, resolver, Purpose { owner: "source", name: name.as_str(), scheme }, allow_unsigned);
-    let body_bytes_max = bytes(table, "body_bytes_max", 26 << 20, 1 << 10, 1 << 30);
+    let purpose = Purpose { owner: "source", name: name.as_str(), scheme };
+    let is_api = provider == Provider::Api;
+    let admitted = if is_api {
+        callers(table, resolver, purpose)
+    } else {
+        table.refuse_all(&["callers"], "is of no use here: only an api source tells callers apart", ONLY_API);
+        let (secrets, plan) = secrets(table, resolver, purpose, allow_unsigned);
+        Admitted { callers: Vec::new(), secrets, plans: plan.into_iter().collect() }
+    };
+    // Commands are small; and a signature is tried with the secrets of all callers before anything is believed.
+    let body_bytes_max = bytes(table, "body_bytes_max", if is_api { 1 << 20 } else { 26 << 20 }, 1 << 10, 1 << 30);
     if body_bytes_max > in_flight_bytes_max {
         let instead = "make it smaller, or intake.in_flight_bytes_max larger";
         table.mistake(
@@ -83,15 +95,16 @@ fn source(
     let source = Source {
         name,
         provider,
-        scheme: (!allow_unsigned).then_some(scheme),
-        secrets,
+        scheme: (is_api || !allow_unsigned).then_some(scheme),
+        secrets: admitted.secrets,
+        callers: admitted.callers,
         tolerance: tolerance(table, known),
         body_bytes_max,
         dedupe: dedupe(table, provider),
-        replay_guard: replay_guard(table, provider),
+        replay_guard: replay_guard(table, provider, allow_unsigned),
         conflict_status: conflict_status(table, provider),
     };
-    (source, plan)
+    (source, admitted.plans)
 }
 
 fn provider(table: &Reader<'_>) -> Option<Provider> {
@@ -181,8 +194,15 @@ fn dedupe(table: &Reader<'_>, provider: Provider) -> Dedupe {
     }
 }
 
-fn replay_guard(table: &Reader<'_>, provider: Provider) -> ReplayGuard {
-    let default = if provider.signs_delivery_id() { ReplayGuard::Off } else { ReplayGuard::Flag };
+fn replay_guard(table: &Reader<'_>, provider: Provider, allow_unsigned: bool) -> ReplayGuard {
+    if provider == Provider::Api {
+        let problem = "does not fit an api source: the same command under a new key is meant to run again";
+        table.refuse_all(&["replay_guard"], problem, "remove it");
+        return ReplayGuard::Off;
+    }
+    // Without a signature nobody needs a captured request.
+    let looks = !provider.signs_delivery_id() && !allow_unsigned;
+    let default = if looks { ReplayGuard::Flag } else { ReplayGuard::Off };
     let known = [ReplayGuard::Off, ReplayGuard::Flag, ReplayGuard::Reject];
     let Some(text) = table.text("replay_guard", default.as_str()) else { return default };
     known.into_iter().find(|guard| guard.as_str() == text).unwrap_or_else(|| {
@@ -196,6 +216,10 @@ fn replay_guard(table: &Reader<'_>, provider: Provider) -> ReplayGuard {
 }
 
 fn conflict_status(table: &Reader<'_>, provider: Provider) -> u16 {
+    if provider == Provider::Api {
+        table.refuse_all(&["on_conflict"], "cannot be chosen: a known key with another payload is a 422", "remove it");
+        return provider.default_conflict_status();
+    }
     let status = table.integer("on_conflict", provider.default_conflict_status(), 200..=409);
     if !matches!(status, 200 | 409) {
         table.mistake(

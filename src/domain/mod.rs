@@ -3,6 +3,7 @@
 
 mod arrival;
 mod attempt;
+mod command;
 mod delivery;
 mod headers;
 mod ids;
@@ -15,11 +16,12 @@ mod version;
 
 pub use arrival::{Arrival, ArrivalKind, SeenBefore};
 pub use attempt::{ANSWER_KEPT_BYTES, Answer, Outcome, OutcomeClass, Trigger};
+pub use command::CommandState;
 pub use delivery::{DeliveryState, PlannedDelivery, Purpose};
 pub use headers::Headers;
 pub use ids::{AttemptId, DeliveryRef, JobId, ParseIdError, ReceiptId};
 pub use lane::{LaneKey, OrderingKey};
-pub use names::{DestinationName, NameError, RouteName, SourceName};
+pub use names::{CallerName, DestinationName, NameError, RouteName, SourceName};
 pub use payload_digest::Digest;
 pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt, ReplayGuard};
 pub use secret::{Fingerprint, Secret};

@@ -1,4 +1,4 @@
-//! Names that an operator writes in the configuration: of sources, routes and destinations.
+//! Names that an operator writes in the configuration: of sources, their callers, routes and destinations.
 
 use std::{fmt, str::FromStr};
 
@@ -61,6 +61,10 @@ macro_rules! name {
 name!(
     /// One configured way in: `/hooks/{source}`.
     SourceName
+);
+name!(
+    /// One of those who may send commands to an `api` source; each has keys of its own.
+    CallerName
 );
 name!(
     /// One rule: events of this source and type go to this destination.

@@ -160,7 +160,8 @@ pub struct NewReceipt {
     pub source: SourceName,
     /// The provider's own id: with `source` and `hook_scope` the identity of the event.
     pub delivery_id: DeliveryId,
-    /// The hook's id where the source keeps hooks apart (`dedupe = "per_hook"`), empty otherwise.
+    /// The hook's id where the source keeps hooks apart (`dedupe = "per_hook"`), the caller's name where it takes commands
+    /// (`provider = "api"`), empty otherwise.
     pub hook_scope: String,
     /// The hook that sent it, where the provider says so.
     pub hook_id: Option<String>,

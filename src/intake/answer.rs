@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 
 use actix_web::{HttpResponse, http::StatusCode};
+use serde::Serialize;
 use serde_json::json;
 
 use super::tally::Turnout;
 use crate::{
     config::Source,
-    domain::{Arrival, DeliveryId, EventType, NewReceipt, SeenBefore},
+    domain::{Arrival, CallerName, DeliveryId, EventType, NewReceipt, ReceiptId, SeenBefore},
 };
 
 /// The longest answer: providers show the first few hundred bytes, and half a sentence helps nobody.
@@ -26,14 +27,43 @@ pub(super) struct Summary {
     delivery_id: DeliveryId,
     event_type: EventType,
     deliveries: usize,
+    /// Who sent it, if it is a command.
+    pub(super) caller: Option<CallerName>,
+}
+
+/// What a sender is told about an event that is stored.
+#[derive(Serialize)]
+pub(super) struct Accepted<'s> {
+    status: &'static str,
+    receipt: ReceiptId,
+    delivery_id: Cow<'s, str>,
+    event_type: Cow<'s, str>,
+    deliveries: usize,
 }
 
 impl Summary {
-    pub(super) fn of(new: &NewReceipt) -> Self {
+    pub(super) fn of(new: &NewReceipt, caller: Option<CallerName>) -> Self {
         Self {
             delivery_id: new.delivery_id.clone(),
             event_type: new.event_type.clone(),
             deliveries: new.deliveries.len(),
+            caller,
+        }
+    }
+
+    /// The answer to the first request for `receipt`.
+    pub(super) fn accepted(&self, receipt: ReceiptId) -> Accepted<'_> {
+        self.accepted_with(receipt, self.deliveries)
+    }
+
+    /// The same, repeated when the routes may be others: with the deliveries that there were.
+    pub(super) fn accepted_with(&self, receipt: ReceiptId, deliveries: usize) -> Accepted<'_> {
+        Accepted {
+            status: "accepted",
+            receipt,
+            delivery_id: quoted(self.delivery_id.as_str()),
+            event_type: quoted(self.event_type.as_str()),
+            deliveries,
         }
     }
 }
@@ -58,13 +88,7 @@ impl Answered {
     /// The answer.
     pub(super) fn respond(&self, source: &Source) -> HttpResponse {
         match &self.arrival {
-            Arrival::First { receipt } => HttpResponse::Ok().json(json!({
-                "status": "accepted",
-                "receipt": receipt,
-                "delivery_id": quoted(self.summary.delivery_id.as_str()),
-                "event_type": quoted(self.summary.event_type.as_str()),
-                "deliveries": self.summary.deliveries,
-            })),
+            Arrival::First { receipt } => HttpResponse::Ok().json(self.summary.accepted(*receipt)),
             Arrival::Duplicate(seen) => HttpResponse::Ok().json(duplicate(seen)),
             Arrival::Conflict(seen) => conflict(source, seen),
             Arrival::Replay { earlier } => HttpResponse::Conflict().json(json!({

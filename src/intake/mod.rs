@@ -4,6 +4,8 @@
 mod answer;
 mod body;
 mod budget;
+mod command;
+mod command_result;
 mod problem;
 mod request;
 mod server;
@@ -13,6 +15,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
+use sqlx::PgPool;
 
 use self::{
     answer::{Answered, Summary},
@@ -29,11 +32,11 @@ use crate::{
     clock::Clock,
     config::{Dedupe, Source},
     crash_point::crash_point,
-    domain::{Flag, NewReceipt, ReceiptId},
-    provider::{self, Identity},
+    domain::{CallerName, Flag, NewReceipt, ReceiptId, Secret},
+    provider::{self, Identity, Provider},
     record::Recorder,
     route::{Event, Plan},
-    verify::{self, Verification, Verified},
+    verify::{self, Verification, Verified, VerifyError},
 };
 
 /// The largest body that is identified on the thread that reads requests; parsing a larger one would hold up others.
@@ -50,6 +53,8 @@ pub struct Intake {
     pub budget: Budget,
     /// Counts of answers, by source.
     pub tally: Arc<Tally>,
+    /// Connections for looking at what became of commands: few, so that they hold up nothing else.
+    pub pool: PgPool,
     /// The time, for signatures and stamps.
     pub clock: Clock,
 }
@@ -63,6 +68,7 @@ async fn receive(request: HttpRequest, body: web::Payload, intake: web::Data<Int
         return Problem::unknown_source(name).into();
     };
     let (turnout, response) = match take_in(&request, body, &intake, &blueprint, source).await {
+        Ok(answered) if source.provider == Provider::Api => command::respond(&answered, source, &intake).await,
         Ok(answered) => (answered.turnout(), answered.respond(source)),
         Err(problem) => (problem.turnout(), problem.into()),
     };
@@ -90,12 +96,17 @@ async fn take_in(
     let body = read.await?;
     let verified =
         verification.map(Verification::finish).transpose().map_err(|error| Problem::unverified(source, &error))?;
-    incoming.redact(&source.secrets);
+    let caller = caller_of(source, verified.as_ref())?;
+    incoming.redact(&secrets_to_hide(source, caller));
     incoming.received_at = intake.clock.now();
 
     let (identity, plan) = identify(blueprint, source, &incoming, body.bytes()).await?;
-    let receipt = new_receipt(source, incoming, verified, identity, plan, body.bytes().clone());
-    let summary = Summary::of(&receipt);
+    let mut receipt = new_receipt(source, incoming, verified, identity, plan, body.bytes().clone());
+    if let Some(caller) = caller {
+        // Invariant: a key is its caller's own: that of another caller, or of another source, is another receipt.
+        caller.as_str().clone_into(&mut receipt.hook_scope);
+    }
+    let summary = Summary::of(&receipt, caller.cloned());
 
     let recorded = tokio::time::timeout(limits.record_timeout, intake.recorder.record(receipt)).await;
     crash_point("before_answer").map_err(|_| Problem::recorded_too_slowly())?;
@@ -113,6 +124,22 @@ fn begin_verification(source: &Source, incoming: &Incoming, intake: &Intake) -> 
     verify::begin(scheme, &source.secrets, source.tolerance, &incoming.headers, intake.clock.now())
         .map(Some)
         .map_err(|error| Problem::unverified(source, &error))
+}
+
+/// Whose command it is; `None` where the source takes no commands. A secret that is nobody's opens nothing.
+fn caller_of<'s>(source: &'s Source, verified: Option<&Verified>) -> Result<Option<&'s CallerName>, Problem> {
+    if source.provider != Provider::Api {
+        return Ok(None);
+    }
+    let caller = verified.and_then(|verified| source.caller_of(&verified.secret));
+    caller.map(Some).ok_or_else(|| Problem::unverified(source, &VerifyError::NoSecret))
+}
+
+/// What must not be written, should it stand in a header: all secrets, or those that this caller can know, in both their forms.
+fn secrets_to_hide(source: &Source, caller: Option<&CallerName>) -> Vec<Secret> {
+    let Some(caller) = caller else { return source.secrets.clone() };
+    let own = source.secrets.iter().filter(|secret| source.caller_of(secret.fingerprint()) == Some(caller));
+    own.flat_map(|secret| std::iter::once(secret.clone()).chain(verify::signing_key(secret))).collect()
 }
 
 /// Reads what the event is and which deliveries it needs, away from the request threads where the body is large.

@@ -11,10 +11,19 @@ use actix_web::{
 use serde_json::json;
 
 use super::tally::Turnout;
-use crate::{config::Source, provider::IdentifyError, record::RecordError, verify::VerifyError};
+use crate::{
+    config::Source,
+    domain::ReceiptId,
+    provider::IdentifyError,
+    record::RecordError,
+    verify::{Scheme, VerifyError},
+};
 
 /// What a sender should wait before it tries again.
 const RETRY_AFTER_SECONDS: &str = "5";
+
+/// What a caller should wait before it looks again at a command that is being worked on.
+pub(super) const PENDING_RETRY_AFTER_SECONDS: &str = "2";
 
 /// The longest part of a request that is quoted back.
 const QUOTED_LENGTH_MAX: usize = 64;
@@ -30,15 +39,27 @@ pub(super) struct Problem {
     detail: String,
     /// Whether the rest of the body is not wanted any more.
     closes: bool,
+    /// Whether the answer says how to prove who sends, as HTTP asks for where a token is taken.
+    challenges: bool,
+    /// The command that the problem is about, and where to look at it.
+    command: Option<(ReceiptId, String)>,
 }
 
 impl Problem {
     fn new(turnout: Turnout, status: StatusCode, slug: &'static str, title: &'static str, detail: String) -> Self {
-        Self { turnout, status, slug, title, detail, closes: false }
+        Self { turnout, status, slug, title, detail, closes: false, challenges: false, command: None }
     }
 
     fn closing(self) -> Self {
         Self { closes: true, ..self }
+    }
+
+    fn challenging(self, challenges: bool) -> Self {
+        Self { challenges, ..self }
+    }
+
+    fn about(self, receipt: ReceiptId, location: String) -> Self {
+        Self { command: Some((receipt, location)), ..self }
     }
 
     /// What it counts as.
@@ -72,6 +93,37 @@ impl Problem {
         tracing::info!(source = %source.name, reason = error.reason(), "a request was not believed: {error}");
         Self::new(Turnout::Unverified, StatusCode::UNAUTHORIZED, error.reason(), "Not verified", error.to_string())
             .closing()
+            .challenging(source.scheme == Some(Scheme::Api))
+    }
+
+    /// A command that was sent again while the first is being worked on.
+    pub(super) fn still_pending(receipt: ReceiptId, location: String) -> Self {
+        let detail =
+            "this command was accepted before and is being worked on; look at Location, or send it again later";
+        let status = StatusCode::CONFLICT;
+        Self::new(Turnout::Duplicate, status, "still-pending", "Still pending", detail.to_owned())
+            .about(receipt, location)
+    }
+
+    /// A key that comes back with another payload.
+    pub(super) fn key_reused(receipt: ReceiptId, location: String) -> Self {
+        let detail = "this Idempotency-Key came before with another payload; both are kept, this one is not run: send it \
+                      under a new key";
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Self::new(Turnout::Conflict, status, "key-reused", "Key reused", detail.to_owned()).about(receipt, location)
+    }
+
+    /// No such receipt, or another caller's: which of the two is not told.
+    pub(super) fn unknown_receipt() -> Self {
+        let detail =
+            "you have sent no command with this receipt to this source; take the path from Location".to_owned();
+        Self::new(Turnout::Malformed, StatusCode::NOT_FOUND, "unknown-receipt", "Unknown receipt", detail)
+    }
+
+    pub(super) fn status_unreadable() -> Self {
+        let detail = "what became of the command cannot be read now; asking or sending it again is safe".to_owned();
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Self::new(Turnout::NotRecorded, status, "status-unreadable", "Not readable", detail)
     }
 
     pub(super) fn malformed(error: &IdentifyError) -> Self {
@@ -143,15 +195,25 @@ impl From<Problem> for HttpResponse {
         if problem.status == StatusCode::METHOD_NOT_ALLOWED {
             response.insert_header((header::ALLOW, "POST"));
         }
+        if problem.challenges {
+            response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+        }
+        if problem.status == StatusCode::CONFLICT {
+            response.insert_header((header::RETRY_AFTER, PENDING_RETRY_AFTER_SECONDS));
+        }
         if problem.closes {
             response.force_close();
         }
-        let body = json!({
+        let mut body = json!({
             "type": format!("urn:oncehook:problem:{}", problem.slug.replace('_', "-")),
             "title": problem.title,
             "status": problem.status.as_u16(),
             "detail": problem.detail,
         });
+        if let Some((receipt, location)) = problem.command {
+            response.insert_header((header::LOCATION, location));
+            body["receipt"] = json!(receipt);
+        }
         response.content_type("application/problem+json").body(body.to_string())
     }
 }

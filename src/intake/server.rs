@@ -8,7 +8,7 @@ use std::{
 
 use actix_web::{App, HttpResponse, HttpServer, dev::Server, web};
 
-use super::{Intake, problem::Problem, receive};
+use super::{Intake, command::look, problem::Problem, receive};
 use crate::{config::Intake as Limits, shutdown::Shutdown};
 
 /// How long a client may take to send the head of a request.
@@ -67,6 +67,11 @@ pub fn bind(limits: &Limits, intake: Intake, grace: Duration) -> io::Result<Boun
                 web::resource("/hooks/{source}")
                     .route(web::post().to(receive))
                     .default_service(web::to(async || HttpResponse::from(Problem::not_a_post()))),
+            )
+            .service(
+                web::resource("/hooks/{source}/{receipt}")
+                    .route(web::get().to(look))
+                    .default_service(web::to(async || HttpResponse::from(Problem::no_such_path()))),
             )
             .default_service(web::to(async || HttpResponse::from(Problem::no_such_path())))
     })

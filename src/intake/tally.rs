@@ -28,13 +28,15 @@ pub enum Turnout {
     TooSlow,
     /// Not stored, or not known to be.
     NotRecorded,
+    /// A look at what became of a command.
+    Looked,
     /// No source of that name.
     UnknownSource,
 }
 
 impl Turnout {
     /// All of them, in the order of the counters.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Accepted,
         Self::Duplicate,
         Self::Conflict,
@@ -44,6 +46,7 @@ impl Turnout {
         Self::TooLarge,
         Self::TooSlow,
         Self::NotRecorded,
+        Self::Looked,
         Self::UnknownSource,
     ];
 
@@ -60,6 +63,7 @@ impl Turnout {
             Self::TooLarge => "too_large",
             Self::TooSlow => "too_slow",
             Self::NotRecorded => "not_recorded",
+            Self::Looked => "looked",
             Self::UnknownSource => "unknown_source",
         }
     }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{Provider, github, standard_webhooks, stripe};
+use super::{Provider, api, github, standard_webhooks, stripe};
 use crate::domain::{DeliveryId, DeliveryIdError, Digest, EventTime, EventType, Flag, Headers, OrderingKey, Version};
 
 /// What a verified request says about its event.
@@ -67,6 +67,15 @@ pub enum IdentifyError {
         /// What is wrong with it; the message holds it, so it is no source.
         why: DeliveryIdError,
     },
+    /// It has the form of the ids that Oncehook gives.
+    #[error("the key begins with rcp_ like the ids of receipts, which name what there is: send a key of your own")]
+    DeliveryIdReserved,
+    /// A header that counts stands there more than once.
+    #[error("the header {header} stands more than once: send it once")]
+    HeaderRepeated {
+        /// The repeated header.
+        header: &'static str,
+    },
     /// A form-encoded body has no field `payload`.
     #[error(
         "the form-encoded body has no field \"payload\": send the JSON in it, or as the body with application/json"
@@ -77,13 +86,14 @@ pub enum IdentifyError {
 /// Tells what event a verified request is about. Pure: the same request has the same identity always and everywhere.
 ///
 /// # Errors
-/// When the header with the delivery id is missing, repeated or unusable (GitHub, Standard Webhooks), and when a
+/// When the header with the delivery id is missing, repeated or unusable (GitHub, Standard Webhooks, `api`), and when a
 /// form-encoded body has no `payload` field. What the JSON holds is never an error: what cannot be read is flagged.
 pub fn identify(provider: Provider, headers: &Headers, body: &Bytes) -> Result<Identity, IdentifyError> {
     match provider {
         Provider::GitHub => github::identify(headers, body),
         Provider::Stripe => Ok(stripe::identify(body)),
         Provider::StandardWebhooks => standard_webhooks::identify(headers, body),
+        Provider::Api => api::identify(headers, body),
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Per provider there is a table where a table will do. A genuine event is never refused over its contents.
 
+mod api;
 mod github;
 mod identity;
 mod json;
@@ -26,18 +27,20 @@ pub enum Provider {
     Stripe,
     /// Anyone who follows Standard Webhooks 1.0.
     StandardWebhooks,
+    /// A team's own producers, who post commands with an `Idempotency-Key`.
+    Api,
 }
 
 /// A text that names no provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no provider {text:?}: use \"github\", \"stripe\" or \"standard_webhooks\"")]
+#[error("there is no provider {text:?}: use \"github\", \"stripe\", \"standard_webhooks\" or \"api\"")]
 pub struct UnknownProvider {
     text: String,
 }
 
 impl Provider {
     /// Every provider.
-    pub const ALL: [Self; 3] = [Self::GitHub, Self::Stripe, Self::StandardWebhooks];
+    pub const ALL: [Self; 4] = [Self::GitHub, Self::Stripe, Self::StandardWebhooks, Self::Api];
 
     /// The word for it in configuration, JSON and fixture folders.
     #[must_use]
@@ -46,6 +49,7 @@ impl Provider {
             Self::GitHub => "github",
             Self::Stripe => "stripe",
             Self::StandardWebhooks => "standard_webhooks",
+            Self::Api => "api",
         }
     }
 
@@ -56,27 +60,40 @@ impl Provider {
             Self::GitHub => Scheme::GitHub,
             Self::Stripe => Scheme::Stripe,
             Self::StandardWebhooks => Scheme::StandardWebhooks,
+            Self::Api => Scheme::Api,
         }
     }
 
     /// The status of the answer to a conflict, unless a source says otherwise. Stripe retries anything but 2xx for up to
-    /// three days (docs.stripe.com/webhooks), and a retry cannot end a conflict.
+    /// three days (docs.stripe.com/webhooks), and a retry cannot end a conflict. For a command 409 means that it is still
+    /// being worked on, so that a conflict is 422.
     #[must_use]
     pub fn default_conflict_status(self) -> u16 {
         match self {
             Self::GitHub | Self::StandardWebhooks => 409,
             Self::Stripe => 200,
+            Self::Api => 422,
+        }
+    }
+
+    /// Whether the same event, sent again, makes its dead deliveries run again. Who sends a command again wants to know what
+    /// became of it, and is told; only a new key or an operator runs it again. Elsewhere somebody pressed "Redeliver".
+    #[must_use]
+    pub fn revives_on_duplicate(self) -> bool {
+        match self {
+            Self::GitHub | Self::Stripe | Self::StandardWebhooks => true,
+            Self::Api => false,
         }
     }
 
     /// Whether the delivery id is covered by the signature. GitHub signs the body only
     /// (docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries), so that a captured request can come again
-    /// under another id.
+    /// under another id. Who holds the token of an `api` source may choose any key.
     #[must_use]
     pub fn signs_delivery_id(self) -> bool {
         match self {
             Self::GitHub => false,
-            Self::Stripe | Self::StandardWebhooks => true,
+            Self::Stripe | Self::StandardWebhooks | Self::Api => true,
         }
     }
 
@@ -86,7 +103,7 @@ impl Provider {
     pub fn default_tolerance(self) -> Option<Duration> {
         match self {
             Self::GitHub => None,
-            Self::Stripe | Self::StandardWebhooks => Some(Duration::from_secs(300)),
+            Self::Stripe | Self::StandardWebhooks | Self::Api => Some(Duration::from_secs(300)),
         }
     }
 }

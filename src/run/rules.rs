@@ -9,7 +9,9 @@ use crate::{
     store::deliveries::{Compensation, LastWords},
 };
 
-/// The rules as `oncehook.next_turn` reads them. They hold what deviates and nothing else, since they go with each turn:
+/// The rules as `oncehook.next_turn` reads them.
+///
+/// They hold what deviates and nothing else, since they go with each turn:
 /// `{"destinations": {NAME: {"concurrency": 4, "every": 0.02}}, "routes": {NAME: {"concurrency": 8, "skip_stale": true}}}`,
 /// where `every` is in seconds.
 #[must_use]

@@ -4,6 +4,7 @@
 //! anything are the database's (`oncehook.now()`).
 
 pub mod boot_check;
+pub mod command_status;
 pub mod connect;
 pub mod deliveries;
 pub mod delivery_list;

@@ -83,6 +83,25 @@ pub enum VerifyError {
         /// Seconds that the source's tolerance allows.
         allowed_seconds: u64,
     },
+    /// A request to an `api` source with neither a bearer token nor a signature.
+    #[error("the request has neither an Authorization header with a bearer token nor a webhook-signature")]
+    MissingToken,
+    /// A bearer token and a signature in one request.
+    #[error("the request has both an Authorization header and a webhook-signature; it must use one of the two")]
+    MixedProofs,
+    /// Nobody has this token. Which callers there are is not told.
+    #[error("the bearer token is not known here: nobody may send with it")]
+    TokenMismatch,
+    /// The key that is signed is another than the one that is not.
+    #[error(
+        "the header idempotency-key differs from webhook-id, and only the latter is signed; leave it out, or send it once with the same value"
+    )]
+    UnsignedKey,
+    /// Who looks at a receipt signs its id.
+    #[error(
+        "the signed webhook-id is not the receipt that was asked for: sign the id of the receipt, and an empty body"
+    )]
+    OtherReceipt,
     /// All is in order but the signature.
     #[error(
         "no configured secret makes the signature that was sent; is the secret the one shown by the provider for this \
@@ -108,6 +127,11 @@ impl VerifyError {
             Self::TooManySignatures { .. } => "too_many_signatures",
             Self::TooOld { .. } => "stale_timestamp",
             Self::TooFarAhead { .. } => "future_timestamp",
+            Self::MissingToken => "missing_token",
+            Self::MixedProofs => "mixed_proofs",
+            Self::TokenMismatch => "token_mismatch",
+            Self::UnsignedKey => "unsigned_key",
+            Self::OtherReceipt => "other_receipt",
             Self::SignatureMismatch => "signature_mismatch",
         }
     }

@@ -6,8 +6,10 @@
 //! Two steps, so that a request that cannot be right is refused before its body is read: [`begin`] reads the headers,
 //! [`Verification::update`] takes the body as it comes from the wire (nothing decoded, nothing inflated), and
 //! [`Verification::finish`] compares. All schemes come down to one form: HMAC-SHA256 over some bytes from the headers
-//! followed by the body, and a list of signatures of which one must be equal.
+//! followed by the body, and a list of signatures of which one must be equal. A bearer token is the exception: it proves
+//! the sender by itself, and so before the body.
 
+mod api;
 mod error;
 mod github;
 mod key;
@@ -28,7 +30,7 @@ use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq as _};
 
 pub use error::VerifyError;
-pub use key::{KEY_BYTES_MIN, KeyError};
+pub use key::{KEY_BYTES_MIN, KeyError, TOKEN_BYTES_MAX, signing_key};
 pub use scheme::{Scheme, signature_header};
 
 use crate::domain::{DeliveryId, Fingerprint, Headers, Secret};
@@ -37,10 +39,18 @@ use presented::{Presented, Signature};
 type HmacSha256 = Hmac<Sha256>;
 
 /// A request whose headers are in order and whose body is being read.
-pub struct Verification {
-    /// One for each secret, in the order of the configuration; each has seen the same bytes.
-    running: Vec<(Fingerprint, HmacSha256)>,
-    presented: Presented,
+pub struct Verification(Proof);
+
+/// What a request proves its sender by.
+enum Proof {
+    /// A signature, which covers the body.
+    Signed {
+        /// One for each secret, in the order of the configuration; each has seen the same bytes.
+        running: Vec<(Fingerprint, HmacSha256)>,
+        presented: Presented,
+    },
+    /// A bearer token, which was compared already: whatever body follows is its holder's.
+    Token(Verified),
 }
 
 /// What a signature proves.
@@ -49,10 +59,10 @@ pub struct Verified {
     /// Names the secret that matched, so that an operator sees when a rotation is over. The first in the order of the
     /// configuration, should several match.
     pub secret: Fingerprint,
-    /// When the sender signed, to the second; `None` for GitHub, which signs no time.
+    /// When the sender signed, to the second; `None` for GitHub, which signs no time, and with a bearer token.
     pub signed_at: Option<DateTime<Utc>>,
     /// The delivery id that the signature covers; `None` for GitHub, which does not sign it, and for Stripe, which has
-    /// it in the body.
+    /// it in the body, and with a bearer token.
     pub signed_id: Option<DeliveryId>,
 }
 
@@ -78,19 +88,26 @@ pub fn begin(
         Scheme::GitHub => github::read(headers)?,
         Scheme::Stripe => stripe::read(headers, tolerance, now)?,
         Scheme::StandardWebhooks => standard_webhooks::read(headers, tolerance, now)?,
+        Scheme::Api => match api::read(secrets, headers, tolerance, now)? {
+            api::Read::Token(verified) => return Ok(Verification(Proof::Token(verified))),
+            api::Read::Signed { presented, keys } => {
+                return Ok(begin_signed(keys.iter().map(|(name, key)| (name, key)), presented));
+            }
+        },
     };
-    let running = secrets
-        .iter()
-        .map(|secret| (secret.fingerprint().clone(), keyed(secret).chain_update(&presented.prefix)))
-        .collect();
-    Ok(Verification { running, presented })
+    Ok(begin_signed(secrets.iter().map(|secret| (secret.fingerprint(), secret)), presented))
+}
+
+fn begin_signed<'s>(keys: impl Iterator<Item = (&'s Fingerprint, &'s Secret)>, presented: Presented) -> Verification {
+    let running = keys.map(|(name, key)| (name.clone(), keyed(key).chain_update(&presented.prefix))).collect();
+    Verification(Proof::Signed { running, presented })
 }
 
 impl Verification {
     /// Takes the next bytes of the body, as they came from the wire.
     pub fn update(&mut self, chunk: &[u8]) {
-        for (_, mac) in &mut self.running {
-            mac.update(chunk);
+        if let Proof::Signed { running, .. } = &mut self.0 {
+            running.iter_mut().for_each(|(_, mac)| mac.update(chunk));
         }
     }
 
@@ -100,7 +117,10 @@ impl Verification {
     /// # Errors
     /// When no secret makes any of the signatures that were sent.
     pub fn finish(self) -> Result<Verified, VerifyError> {
-        let Self { running, presented } = self;
+        let (running, presented) = match self.0 {
+            Proof::Token(verified) => return Ok(verified),
+            Proof::Signed { running, presented } => (running, presented),
+        };
         let compared: Vec<(Fingerprint, Choice)> = running
             .into_iter()
             .map(|(fingerprint, mac)| (fingerprint, is_among(&digest_of(mac), &presented.signatures)))
@@ -115,7 +135,12 @@ impl Verification {
 impl fmt::Debug for Verification {
     /// Counts only: the signatures that were sent must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Verification({} secrets, {} signatures)", self.running.len(), self.presented.signatures.len())
+        match &self.0 {
+            Proof::Token(_) => f.write_str("Verification(token)"),
+            Proof::Signed { running, presented } => {
+                write!(f, "Verification({} secrets, {} signatures)", running.len(), presented.signatures.len())
+            }
+        }
     }
 }
 

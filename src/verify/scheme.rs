@@ -11,6 +11,8 @@ pub enum Scheme {
     Stripe,
     /// `webhook-signature: v1,<base64>` over `{webhook-id}.{webhook-timestamp}.{body}`, or the same with `svix-` names.
     StandardWebhooks,
+    /// A producer of one's own: `Authorization: Bearer <secret>`, or the signature of Standard Webhooks with the same secret.
+    Api,
 }
 
 /// Every header that carries a signature in one of the schemes, the one that a sender ought to use first.

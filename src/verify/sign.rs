@@ -5,13 +5,17 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use chrono::{DateTime, Utc};
 use hmac::Mac as _;
 
-use super::{Scheme, digest_of, github, keyed, presented::Signature, standard_webhooks::STANDARD, stripe};
+use super::{
+    Scheme, digest_of, github, key::signing_key, keyed, presented::Signature, standard_webhooks::STANDARD, stripe,
+};
 use crate::domain::Secret;
 
 impl Scheme {
     /// The header lines that prove `body` to the holder of `secret`, names in lower case. GitHub signs neither `id` nor
     /// `timestamp`, Stripe not `id`. A signature is good for one attempt: sign again, with the time of the attempt,
     /// before sending again.
+    ///
+    /// For an `api` source a secret that cannot sign is sent as bearer token.
     ///
     /// What is signed is what is given, also an `id` that no receiver accepts (empty, or with a dot).
     #[must_use]
@@ -34,6 +38,10 @@ impl Scheme {
                     (STANDARD.signature, format!("v1,{signature}")),
                 ]
             }
+            Self::Api => match signing_key(secret) {
+                Some(key) => Self::StandardWebhooks.sign(&key, id, timestamp, body),
+                None => vec![("authorization", format!("Bearer {}", String::from_utf8_lossy(secret.expose())))],
+            },
         }
     }
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod answers;
+mod api_sources;
 mod cli;
 mod conflicts;
 mod connections;

@@ -4,11 +4,11 @@ use crate::provider::Provider;
 
 const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A delivery id that nobody has used: a random UUID for GitHub, `evt_…` for Stripe, `msg_…` for Standard Webhooks.
+/// A delivery id that nobody has used: a random UUID for GitHub and as key of a command, `evt_…` for Stripe, `msg_…` for Standard Webhooks.
 #[must_use]
 pub(super) fn fresh_id(provider: Provider) -> String {
     match provider {
-        Provider::GitHub => uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string(),
+        Provider::GitHub | Provider::Api => uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string(),
         Provider::Stripe => format!("evt_{}", letters()),
         Provider::StandardWebhooks => format!("msg_{}", letters()),
     }

@@ -15,6 +15,7 @@ use crate::{
 /// Where each provider says which event it is; Stripe does within the body.
 const GITHUB_ID: &str = "x-github-delivery";
 const STANDARD_ID: &str = "webhook-id";
+const COMMAND_KEY: &str = "idempotency-key";
 
 /// A change to the body: the value at `path` becomes `value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +81,7 @@ impl Letter {
         let mut stamped: Vec<(&str, String)> = match self.provider {
             Provider::GitHub => vec![(GITHUB_ID, delivery_id.to_owned())],
             Provider::StandardWebhooks => vec![(STANDARD_ID, delivery_id.to_owned())],
+            Provider::Api => vec![(COMMAND_KEY, delivery_id.to_owned())],
             Provider::Stripe => {
                 let value = serde_json::Value::from(delivery_id).to_string();
                 body = json_member::replace(&body, "id", &value)?.into();
@@ -151,6 +153,20 @@ mod tests {
         let unsigned = Letter { seal: None, ..letter }.seal("msg_2", at()).unwrap();
         assert_eq!(unsigned.headers.only_text("webhook-id"), Some("msg_2"));
         assert_eq!(unsigned.headers.only("webhook-signature"), None);
+    }
+
+    #[test]
+    fn a_command_carries_its_key_and_a_token_where_the_secret_cannot_sign() {
+        let file = b"idempotency-key: old\nOncehook-Event: order.place\n\n{}";
+        let sealed = letter(Provider::Api, Scheme::Api, file, &[]).seal("key-1", at()).unwrap();
+        assert_eq!(sealed.headers.only_text("idempotency-key"), Some("key-1"));
+        assert_eq!(sealed.headers.only_text("authorization"), Some("Bearer whsec_test_secret"));
+        let seal = Some((Scheme::Api, Secret::new(b"whsec_dGVzdHMgb2Ygb25jZWhvb2sgdXNlIHRoaXM=".to_vec())));
+        let signed = Letter::of(Provider::Api, Fixture::parse(file).unwrap(), seal, &[]).unwrap();
+        let signed = signed.seal("key-2", at()).unwrap();
+        assert_eq!(signed.headers.only_text("idempotency-key"), Some("key-2"));
+        assert_eq!(signed.headers.only_text("webhook-id"), Some("key-2"));
+        assert_eq!(signed.headers.only("authorization"), None);
     }
 
     #[test]

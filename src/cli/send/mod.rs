@@ -42,7 +42,7 @@ const PREPARED_BYTES_MAX: usize = 1 << 30;
 /// Plays the provider: signs a fixture, posts it, and prints the answer.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Who sends (`github`, `stripe`, `standard_webhooks`), or the path of a .http file.
+    /// Who sends (`github`, `stripe`, `standard_webhooks`, `api`), or the path of a .http file.
     #[arg(value_name = "PROVIDER|FILE.http", required_unless_present = "list")]
     provider: Option<String>,
     /// Which of its fixtures: push, invoice.paid; --list shows all.

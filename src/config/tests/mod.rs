@@ -1,5 +1,6 @@
 //! Tests of the configuration as a whole: text and environment in, configuration or mistakes out.
 
+mod callers;
 mod documented;
 mod mistakes;
 mod places;

@@ -1,6 +1,7 @@
 //! Tests of identification: one module a kind of evidence. Numbers such as B087 are cases of the collected bug reports
 //! of other receivers.
 
+mod api;
 mod examples;
 mod fixtures;
 mod github;

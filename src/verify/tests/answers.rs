@@ -2,7 +2,7 @@
 
 use super::{NOW, Request, STRIPE_HEX, V5_HEX, VerifyError};
 
-const EVERY_ERROR: [VerifyError; 13] = [
+const EVERY_ERROR: [VerifyError; 18] = [
     VerifyError::NoSecret,
     VerifyError::MissingSignature { header: "x-hub-signature-256" },
     VerifyError::MissingHeader { header: "webhook-id" },
@@ -15,6 +15,11 @@ const EVERY_ERROR: [VerifyError; 13] = [
     VerifyError::TooManySignatures { header: "stripe-signature" },
     VerifyError::TooOld { off_seconds: 301, allowed_seconds: 300 },
     VerifyError::TooFarAhead { off_seconds: 301, allowed_seconds: 300 },
+    VerifyError::MissingToken,
+    VerifyError::MixedProofs,
+    VerifyError::TokenMismatch,
+    VerifyError::UnsignedKey,
+    VerifyError::OtherReceipt,
     VerifyError::SignatureMismatch,
 ];
 

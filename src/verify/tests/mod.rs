@@ -2,6 +2,7 @@
 //! code with what it judges but SHA-256.
 
 mod answers;
+mod api;
 mod differential;
 mod github;
 mod keys;

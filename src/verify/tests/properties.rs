@@ -90,7 +90,7 @@ fn right_request() -> impl Strategy<Value = Request> {
             let prefix = match scheme {
                 Scheme::GitHub => String::new(),
                 Scheme::Stripe => format!("{seconds}."),
-                Scheme::StandardWebhooks => format!("msg_1.{seconds}."),
+                Scheme::StandardWebhooks | Scheme::Api => format!("msg_1.{seconds}."),
             };
             let right = hmac_by_hand(secret.expose(), &[prefix.as_bytes(), &body].concat());
             let in_hex = |bytes: &[u8; 32]| if upper { hex::encode_upper(bytes) } else { hex::encode(bytes) };
@@ -104,7 +104,7 @@ fn right_request() -> impl Strategy<Value = Request> {
                     let separator = if upper { ", " } else { "," };
                     request.with("Stripe-Signature", format!("t={seconds}{separator}{}", list.join(separator)))
                 }
-                Scheme::StandardWebhooks => {
+                Scheme::StandardWebhooks | Scheme::Api => {
                     let list: Vec<String> =
                         list.iter().map(|bytes| format!("v1,{}", BASE64_STANDARD.encode(bytes))).collect();
                     let family = if upper { "svix" } else { "webhook" };
@@ -130,7 +130,7 @@ fn holds_a_right_signature(request: &Request) -> bool {
             let seconds: String = list[start..].chars().take_while(char::is_ascii_digit).collect();
             (format!("{seconds}."), list)
         }
-        Scheme::StandardWebhooks => {
+        Scheme::StandardWebhooks | Scheme::Api => {
             let family = if request.headers.only("svix-id").is_some() { "svix" } else { "webhook" };
             let named = |what: &str| text(&format!("{family}-{what}"));
             (format!("{}.{}.", named("id"), named("timestamp")), named("signature"))

@@ -26,6 +26,13 @@ pub const STRIPE_SECRET: &str = "whsec_test_AAAABBBBCCCCDDDD";
 /// The secret of the source `standard` in tests.
 pub const STANDARD_SECRET: &str = "whsec_dGVzdHMgb2Ygb25jZWhvb2sgdXNlIHRoaXM=";
 
+/// The secret of the caller `shop` in tests: it can sign, too.
+pub const SHOP_TOKEN: &str = "whsec_c2hvcCBvZiB0aGUgdGVzdHMgb2Ygb25jZWhvb2s=";
+/// The secret that the caller `shop` had before.
+pub const SHOP_TOKEN_OLD: &str = "shop-old-0123456789-abcdef";
+/// The secret of the caller `depot`, which can only be a bearer token.
+pub const DEPOT_TOKEN: &str = "depot-0123456789-abcdef";
+
 /// Three sources, each with a route that logs, and every limit at its default. Ports are the system's choice.
 const CONFIG: &str = r#"
 [intake]
@@ -253,6 +260,9 @@ async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, cloc
         ("GITHUB_SECRET", GITHUB_SECRET),
         ("STRIPE_SECRET", STRIPE_SECRET),
         ("STANDARD_SECRET", STANDARD_SECRET),
+        ("SHOP_TOKEN", SHOP_TOKEN),
+        ("SHOP_TOKEN_OLD", SHOP_TOKEN_OLD),
+        ("DEPOT_TOKEN", DEPOT_TOKEN),
     ]
     .into_iter()
     .collect();

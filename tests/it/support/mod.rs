@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod bench;
+pub mod caller;
 pub mod cluster;
 pub mod connection;
 pub mod database;
