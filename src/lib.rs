@@ -32,6 +32,7 @@ mod crash_point;
 pub mod database;
 pub mod deliver;
 pub mod domain;
+pub mod drill;
 pub mod fixture;
 pub mod handler;
 pub mod health;
@@ -42,6 +43,8 @@ pub mod provider;
 pub mod record;
 pub mod route;
 pub mod run;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
 pub mod shutdown;
 pub mod store;
 pub mod telemetry;

@@ -44,6 +44,11 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
         step = match step {
             Step::Run(claim) => {
                 crash_point("claimed")?;
+                #[cfg(feature = "sabotage")]
+                if crate::sabotage::is_on(crate::sabotage::Sabotage::MarkBeforeEffect) {
+                    step = mark_then_run(&turns, &claim).await?;
+                    continue;
+                }
                 budget.deliveries = budget.deliveries.saturating_sub(1);
                 let may_run = || !budget.is_spent() && !ctx.stop.is_finishing();
                 if ctx.deliverer.is_transactional(&claim) {
@@ -66,6 +71,22 @@ async fn run_apart(turns: &Turns<'_>, claim: &Claim, may_run: impl Fn() -> bool)
     let (ended, took) = run_attempt(turns.ctx, claim, turns.ctx.deliverer.deliver(claim)).await;
     let end = settlement(turns.ctx, claim, ended, took);
     turns.settle(&claim.lease, &end, may_run()).await
+}
+
+/// What `drain_job` must never do, for the drill to find out.
+#[cfg(feature = "sabotage")]
+async fn mark_then_run(turns: &Turns<'_>, claim: &Claim) -> Result<Step> {
+    use std::time::Duration;
+
+    use super::attempt::Ended;
+    use crate::domain::{Outcome, OutcomeClass};
+
+    let reason = "marked before its effect".to_owned();
+    let outcome = Outcome { class: OutcomeClass::Succeeded, reason, answer: None, retry_after: None };
+    let end = settlement(turns.ctx, claim, Ended::With(outcome), Duration::ZERO);
+    let next = turns.settle(&claim.lease, &end, true).await?;
+    run_attempt(turns.ctx, claim, turns.ctx.deliverer.deliver(claim)).await;
+    Ok(next)
 }
 
 /// How much of its lane one job runs, so that every lane gets its share of the workers.

@@ -15,6 +15,8 @@ mod crash;
 mod dedupe;
 mod delivery;
 mod delivery_request;
+mod drill;
+mod drill_checker;
 mod embed;
 mod event_order;
 mod freshness;
@@ -39,6 +41,8 @@ mod replay_guard;
 mod rescue;
 mod retries;
 mod revival;
+#[cfg(feature = "sabotage")]
+mod sabotage;
 mod secrets;
 mod sql_destination;
 mod support;
