@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill drill-controls clean
+.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill drill-quick drill-controls clean
 
 CARGO_FLAGS := --locked --all-targets --all-features
 
@@ -21,7 +21,7 @@ run: setup ## Build, and start Oncehook on an embedded PostgreSQL in ./data
 	@cargo build --release --locked --bin oncehook
 	@exec target/release/oncehook serve
 
-test: setup setup-test lint unit docs sqlx-check audit ## Run all checks and tests: what CI runs
+test: setup setup-test lint unit docs sqlx-check audit drill-quick drill-controls ## Run all checks, tests and drills: what CI runs
 	@echo 'make test: all of it passed'
 
 lint: ## Check format and lints
@@ -53,6 +53,11 @@ bench: setup ## Measure accepts on this machine, beside pgbench in the same run
 drill: setup ## Prove the promises on this machine: a load under kill -9 and database crashes (3 minutes)
 	cargo build --locked --bin oncehook
 	$${CARGO_TARGET_DIR:-target}/debug/oncehook drill
+
+# With all features, as the tests and the controls build it, so that nothing is compiled twice.
+drill-quick: setup
+	cargo build --locked --all-features --bin oncehook
+	$${CARGO_TARGET_DIR:-target}/debug/oncehook drill --profile quick
 
 drill-controls: setup ## Switch one safety after another off, and see that the drill notices each time
 	scripts/drill-controls
