@@ -3,12 +3,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench clean
+.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill drill-controls clean
 
 CARGO_FLAGS := --locked --all-targets --all-features
 
 help: ## List the recipes
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what is missing to build and run (says what)
 	@scripts/setup
@@ -49,6 +49,13 @@ audit: ## Check licences, banned crates and known vulnerabilities
 
 bench: setup ## Measure accepts on this machine, beside pgbench in the same run
 	scripts/bench
+
+drill: setup ## Prove the promises on this machine: a load under kill -9 and database crashes (3 minutes)
+	cargo build --locked --bin oncehook
+	$${CARGO_TARGET_DIR:-target}/debug/oncehook drill
+
+drill-controls: setup ## Switch one safety after another off, and see that the drill notices each time
+	scripts/drill-controls
 
 clean: ## Remove what was built, and keep ./data
 	cargo clean

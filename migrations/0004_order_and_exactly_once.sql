@@ -55,13 +55,15 @@ create table oncehook.outbox (
     id           bigint generated always as identity primary key,
     event_type   text not null,
     ordering_key text,
-    payload      jsonb not null,
+    -- What is larger than a request may be could not be read back, and would block those behind it.
+    payload      jsonb not null check (octet_length(payload::text) <= 26214400),
     created_at   timestamptz not null default oncehook.now()
 );
 
 -- Whether an event is older than what its lane has applied. The chain decides where one is the other's direct successor
--- (and not both at once: a state may come back); numbers decide within one scale; otherwise the event times do. Equal is
--- never stale, and what cannot be compared is not.
+-- (and not both at once: a state may come back), and numbers do, within one scale. Two scales are two subjects (two comments
+-- of one issue), and what has no version is a request or a fact of its own: it replaces nothing. Equal is never stale, and
+-- what cannot be compared is not. src/domain/staleness.rs says the same in Rust.
 create function oncehook.is_stale(
     its oncehook.applied_versions, its_chain_first boolean, applied oncehook.applied_versions
 ) returns boolean language plpgsql immutable as $$
@@ -73,8 +75,6 @@ declare
 begin
     if its.version_scale = applied.version_scale and its.version is not null and applied.version is not null then
         numbers_say := case when its.version <> applied.version then its.version < applied.version end;
-    elsif its.event_time <> applied.event_time then
-        numbers_say := its.event_time < applied.event_time;
     end if;
     return coalesce(case when its_chain_first then coalesce(chain_says, numbers_say)
                          else coalesce(numbers_say, chain_says) end, false);
@@ -156,7 +156,7 @@ begin
         (route, ordering_key, receipt_id, event_time, version, version_scale, version_from, version_to)
     select done.route, done.ordering_key, r.id, r.event_time, r.version, r.version_scale, r.version_from, r.version_to
     from oncehook.receipts r
-    where r.id = done.receipt_id and (r.version is not null or r.event_time is not null)
+    where r.id = done.receipt_id and r.version is not null
     on conflict (route, ordering_key) do update set
         receipt_id = excluded.receipt_id, event_time = excluded.event_time, version = excluded.version,
         version_scale = excluded.version_scale, version_from = excluded.version_from, version_to = excluded.version_to,

@@ -18,6 +18,7 @@ use crate::{
     config::{self, Config},
     database::Database,
     deliver::LiveDestinations,
+    handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
     record::Recorder,
@@ -71,6 +72,17 @@ impl App {
     /// # Errors
     /// When a part cannot be started; what was started before is left to the end of the process.
     pub async fn start(config: Config, clock: Clock, role: Role) -> anyhow::Result<Self> {
+        Self::start_with(config, clock, role, Handlers::new()).await
+    }
+
+    /// The same with Rust handlers, each for a destination of kind "handler".
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and when deliveries are to be run and a destination has no handler.
+    pub async fn start_with(config: Config, clock: Clock, role: Role, handlers: Handlers) -> anyhow::Result<Self> {
+        if role.works {
+            check_handlers(&config, &handlers)?;
+        }
         let config = Arc::new(config);
         let database = Database::open(&config).await?;
         let live = Blueprint::of(config.clone(), &clock).context("failed to make the configuration ready")?.live();
@@ -81,7 +93,7 @@ impl App {
         let context = run::Context {
             pool,
             live: live.clone(),
-            deliverer: Arc::new(LiveDestinations(live.clone())),
+            deliverer: Arc::new(LiveDestinations::new(live.clone(), handlers)),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
@@ -210,6 +222,17 @@ impl Work {
         }
         self.runtime.shutdown_background();
     }
+}
+
+fn check_handlers(config: &Config, handlers: &Handlers) -> anyhow::Result<()> {
+    let missing = handlers.missing(config);
+    anyhow::ensure!(
+        missing.is_empty(),
+        "no Rust handler is registered for {}: give App::start_with a handler of each name (docs/handlers.md), or change the \
+         destination's kind. The oncehook command itself has no handlers",
+        missing.iter().map(|name| format!("[destinations.{name}]")).collect::<Vec<_>>().join(", ")
+    );
+    Ok(())
 }
 
 fn runtime_for_work() -> anyhow::Result<Runtime> {

@@ -8,7 +8,9 @@ use crate::{
     clock::Clock,
     config::{Config, Source},
     deliver::{DestinationError, Destinations},
-    route::{RouteError, Routes},
+    domain::SourceName,
+    provider::Identity,
+    route::{Event, Plan, RouteError, Routes},
     run::rules_of,
 };
 
@@ -59,6 +61,22 @@ impl Blueprint {
     #[must_use]
     pub fn live(self) -> Live {
         Arc::new(ArcSwap::from_pointee(self))
+    }
+
+    /// The deliveries that an identified event of this source needs. `body_bytes`: the length of its body as it came.
+    #[must_use]
+    pub fn plan(&self, source: &SourceName, identity: &Identity, body_bytes: usize) -> Plan {
+        let json = identity.json();
+        let event = Event {
+            event_type: &identity.event_type,
+            ordering_key: identity.ordering_key.as_ref(),
+            event_time: identity.event_time,
+            version: identity.version.as_ref(),
+            body_bytes,
+            json: json.as_deref(),
+            payload: &|| serde_json::from_slice(json.as_ref()?).ok(),
+        };
+        self.routes.plan(source, &event)
     }
 
     /// The source of this name, compared exactly.

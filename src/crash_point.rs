@@ -10,11 +10,14 @@
 //! | `before_effect` | the same, in the moment before its destination hears of it |
 //! | `after_effect` | the destination has taken it, and the outcome is only in memory |
 //! | `before_settle` | the same, with what becomes of the delivery decided |
+//! | `before_commit` | an effect in this database, its outcome and the claim of what is next are in one transaction, not committed |
 //! | `after_settle` | the outcome is committed, together with the claim of the lane's next delivery or the lane's end |
 //! | `before_next_job` | a job has to wait or has spent its budget, and nothing has taken its place |
 //! | `after_next_job` | a fresh job has taken its place, and apalis still knows the old one |
 //! | `after_job` | a job is through, and apalis has not been told |
 //! | `before_rescue` | lanes got fresh jobs in a transaction that is not committed |
+//! | `before_publication` | rows of the outbox became receipts in a transaction that is not committed |
+//! | `after_publication` | that is committed, and no worker has been rung |
 //! | `before_burial` | what a dead process held is set free in a transaction that is not committed |
 
 use crate::store::Result;

@@ -32,7 +32,9 @@ mod crash_point;
 pub mod database;
 pub mod deliver;
 pub mod domain;
+pub mod drill;
 pub mod fixture;
+pub mod handler;
 pub mod health;
 pub mod intake;
 pub mod operate;
@@ -41,6 +43,8 @@ pub mod provider;
 pub mod record;
 pub mod route;
 pub mod run;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
 pub mod shutdown;
 pub mod store;
 pub mod telemetry;

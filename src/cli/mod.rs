@@ -7,6 +7,7 @@ mod completions;
 mod database;
 mod database_access;
 mod deliveries;
+mod drill;
 mod globals;
 mod health;
 mod http_client;
@@ -74,6 +75,9 @@ enum Command {
     Deliveries(deliveries::Options),
     Lanes(lanes::Options),
     Database(database::Options),
+    Drill(drill::Options),
+    #[command(hide = true)]
+    DrillSink(crate::drill::sink::Options),
     Health(health::Options),
     Completions(completions::Options),
 }
@@ -96,7 +100,12 @@ impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
         let globals = self.globals;
         let is_lasting = matches!(self.command, Command::Serve(_) | Command::Work(_));
-        let level = globals.log.as_deref().unwrap_or(if is_lasting { "info" } else { "warn" });
+        let level = globals.log.as_deref().unwrap_or(match self.command {
+            _ if is_lasting => "info",
+            // What a database says that is crashed on purpose is no news.
+            Command::Drill(_) => "warn,sqlx=error",
+            _ => "warn",
+        });
         telemetry::start(level).map_err(anyhow::Error::msg).context("--log")?;
         match self.command {
             Command::Check(options) => check::run(&options, &globals),
@@ -108,6 +117,8 @@ impl Cli {
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
             Command::Lanes(options) => wait_for(lanes::run(options, &globals)),
+            Command::Drill(options) => wait_for(drill::run(options, &globals)),
+            Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),
             Command::Health(options) => wait_for(health::run(&options, &globals)),
         }

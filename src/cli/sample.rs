@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
-    domain::{AttemptId, DeliveryRef, DeliveryState, Purpose, ReceiptId},
+    domain::{AttemptId, Chain, DeliveryRef, DeliveryState, Purpose, ReceiptId, Version},
     store::{
-        delivery_story::{AttemptFacts, DeliveryStory},
+        delivery_story::{AttemptFacts, DeliveryStory, Staleness},
         receipt_story::{ConflictFacts, LaterArrival, ReceiptFacts, ReceiptStory},
     },
 };
@@ -58,6 +58,22 @@ pub fn arrival(kind: &str) -> LaterArrival {
     }
 }
 
+/// A push that was skipped, since its lane had applied a newer one.
+pub fn stale_story() -> ReceiptStory {
+    let mut story = story();
+    let chain = Chain { from: None, to: Some("6dcb09b5b57875f334f61aebed695e2e4193db5e".to_owned()), is_first: true };
+    let parts = vec![1_767_607_198_000_000];
+    story.facts.version = Some(Version { scale: "repository.pushed_at".into(), parts, chain: Some(chain) });
+    let delivery = &mut story.deliveries[0];
+    delivery.by_event = true;
+    delivery.state = DeliveryState::Skipped;
+    let why = "stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2";
+    delivery.stale =
+        Some(Staleness { against: "rcp_01ke6vafet00000000000000r2".parse().unwrap(), why: why.to_owned() });
+    delivery.attempts.clear();
+    story
+}
+
 /// A push that was delivered on its second attempt.
 pub fn story() -> ReceiptStory {
     let facts = ReceiptFacts {
@@ -69,6 +85,7 @@ pub fn story() -> ReceiptStory {
         ordering_key: Some("ref/200000001/refs/heads/main".to_owned()),
         event_time: Some(morning() - TimeDelta::seconds(2)),
         event_time_path: Some("repository.pushed_at".to_owned()),
+        version: None,
         received_at: morning(),
         recorded_at: morning() + TimeDelta::milliseconds(3),
         body_digest: "aa".repeat(32),
@@ -92,6 +109,8 @@ pub fn story() -> ReceiptStory {
         destination: "deployer".to_owned(),
         purpose: Purpose::Deliver,
         ordering_key: facts.ordering_key.clone(),
+        by_event: false,
+        stale: None,
         state: DeliveryState::Succeeded,
         trigger: "automatic".to_owned(),
         due_at: morning() + TimeDelta::seconds(5),

@@ -9,9 +9,12 @@ use super::{
     verdict::verdict,
     visible::{Visible, cut},
 };
-use crate::store::{
-    delivery_story::{AttemptFacts, DeliveryStory},
-    receipt_story::{Payload, ReceiptFacts, ReceiptStory},
+use crate::{
+    domain::DeliveryState,
+    store::{
+        delivery_story::{AttemptFacts, DeliveryStory},
+        receipt_story::{Payload, ReceiptFacts, ReceiptStory},
+    },
 };
 
 /// The whole page. `payload` is `None` once its time is over.
@@ -43,6 +46,7 @@ fn push_facts(lines: &mut Vec<String>, facts: &ReceiptFacts) {
     fact("received", Some(format!("{} UTC", stamp(facts.received_at))));
     fact("recorded", Some(format!("{} UTC", stamp(facts.recorded_at))));
     fact("event time", facts.event_time.map(|time| event_time(facts, &stamp(time))));
+    fact("version", facts.version.as_ref().map(ToString::to_string));
     fact("signed at", facts.signed_at.map(|time| format!("{} UTC", stamp(time))));
     let secret = facts.secret_fingerprint.as_ref().map(|print| format!("fingerprint {print}"));
     fact("secret", secret.or_else(|| Some("none: the source takes unsigned requests".to_owned())));
@@ -94,8 +98,15 @@ fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory) {
     let what_for = if delivery.purpose == crate::domain::Purpose::Compensate { ", a compensation" } else { "" };
     lines.push(format!("  {} → {}{what_for}: {}", delivery.route, delivery.destination, delivery.state));
     match &delivery.ordering_key {
-        Some(key) => lines.push(format!("  lane {}", Visible(key))),
+        Some(key) => {
+            let order = if delivery.by_event { ", by event time" } else { "" };
+            lines.push(format!("  lane {}{order}", Visible(key)));
+        }
         None => lines.push("  no lane: it waits for no other delivery".to_owned()),
+    }
+    if let Some(stale) = &delivery.stale {
+        let what = if delivery.state == DeliveryState::Skipped { "skipped:" } else { "delivered" };
+        lines.push(format!("  {what} {}", Visible(&stale.why)));
     }
     if !delivery.state.is_finished() {
         lines.push(format!("  due {} UTC", stamp(delivery.due_at)));
@@ -145,7 +156,7 @@ fn push_payload(lines: &mut Vec<String>, facts: &ReceiptFacts, payload: Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample;
+    use crate::{cli::sample, domain::Version, store::delivery_story::Staleness};
 
     fn payload(body: &[u8]) -> Payload {
         let headers = [("x-github-event", "push"), ("x-hub-signature-256", "sha256=00")].into_iter().collect();
@@ -239,11 +250,31 @@ mod tests {
     }
 
     #[test]
+    fn decisions_about_order_are_explained() {
+        let mut story = sample::stale_story();
+        let lines = |story: &ReceiptStory| {
+            let page = story_view(story, None);
+            let told =
+                |line: &&str| ["  version", "  lane", "  skipped", "  delivered"].iter().any(|b| line.starts_with(b));
+            page.lines().filter(told).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(lines(&story), @r"
+          version            repository.pushed_at 2026-01-05 09:59:58, leads from nothing to 6dcb09b5b578
+          lane ref/200000001/refs/heads/main, by event time
+          skipped: stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2
+        ");
+        story.deliveries[0].state = DeliveryState::Succeeded;
+        insta::assert_snapshot!(lines(&story).lines().last().unwrap().trim_start(), @"delivered stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2");
+    }
+
+    #[test]
     fn nothing_hostile_reaches_the_terminal() {
         for text in crate::cli::visible::HOSTILE {
             let mut story = sample::story();
             story.facts.ordering_key = Some((*text).to_owned());
             story.facts.flags = vec![(*text).to_owned()];
+            story.facts.version = Some(Version { scale: (*text).into(), parts: vec![1], chain: None });
+            story.deliveries[0].stale = Some(Staleness { against: sample::receipt_id(), why: (*text).to_owned() });
             story.facts.remote_address = Some((*text).to_owned());
             story.deliveries[0].ordering_key = Some((*text).to_owned());
             story.deliveries[0].last_error = Some((*text).to_owned());

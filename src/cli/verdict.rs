@@ -67,13 +67,19 @@ fn what_happened(delivery: &DeliveryStory) -> String {
         DeliveryState::Retrying => {
             format!("failed on attempt {number} and is tried again by itself at {} UTC{why}", stamp(delivery.due_at))
         }
-        DeliveryState::Succeeded => format!("succeeded on attempt {number}."),
+        DeliveryState::Succeeded => match &delivery.stale {
+            Some(stale) => format!("succeeded on attempt {number}, delivered {}", sentence(&stale.why)),
+            None => format!("succeeded on attempt {number}."),
+        },
         DeliveryState::Dead => format!(
             "is a dead letter after {}{why} It is kept, and not tried again by itself{}.",
             count(attempts, "attempt", "attempts"),
             way_out(delivery)
         ),
-        DeliveryState::Skipped => "was skipped: its lane had already applied something newer.".to_owned(),
+        DeliveryState::Skipped => match &delivery.stale {
+            Some(stale) => format!("was skipped: {}", sentence(&stale.why)),
+            None => "was skipped: its lane had already applied something newer.".to_owned(),
+        },
         DeliveryState::Cancelled => "was called off by an operator.".to_owned(),
     }
 }
@@ -144,6 +150,14 @@ mod tests {
             story.deliveries[0].state = DeliveryState::Waiting;
             story.deliveries[0].blocked_by = Some(sample::delivery_ref());
         }), @r#"The delivery to deployer waits, since the dead delivery dlv_01ke6vafet00000000000000d1 holds its lane, ref/200000001/refs/heads/main: ask for that one again ("oncehook deliveries retry dlv_01ke6vafet00000000000000d1"), or let the lane go on without it ("oncehook lanes unblock deploy KEY")."#);
+    }
+
+    #[test]
+    fn a_stale_delivery_says_against_what() {
+        insta::assert_snapshot!(verdict(&sample::stale_story()).join("\n"), @"The delivery to deployer was skipped: stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2.");
+        insta::assert_snapshot!(verdict_on(|story| {
+            story.deliveries[0].stale = sample::stale_story().deliveries[0].stale.clone();
+        }), @"The delivery to deployer succeeded on attempt 2, delivered stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2.");
     }
 
     #[test]

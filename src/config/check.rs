@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{Config, ConfigError, DestinationKind, LoadOptions, Loaded, OnDead, Order, load};
-use crate::domain::Fingerprint;
+use crate::domain::{DestinationName, Fingerprint};
 
 /// The outcome of a check, to print or to serialise.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -29,7 +29,7 @@ pub fn check(options: &LoadOptions) -> Report {
             file: Some(origin.to_string()),
             errors: Vec::new(),
             summary: summarise(&config),
-            warnings: config.warnings,
+            warnings: [handlers_needed(&config), config.warnings].concat(),
             to_be_generated,
         },
         Err(errors) => Report {
@@ -75,6 +75,18 @@ impl fmt::Display for Report {
     }
 }
 
+/// Handlers are registered by a program, so that a file cannot tell whether they are there.
+fn handlers_needed(config: &Config) -> Vec<String> {
+    let warning = |name: &DestinationName| {
+        format!(
+            "destinations.{name} needs a Rust handler named {name:?}: the oncehook command has none and would refuse to \
+             start; only a program that embeds Oncehook and registers one can run this configuration"
+        )
+    };
+    let handlers = config.destinations.values().filter(|end| matches!(end.kind, DestinationKind::Handler(_)));
+    handlers.map(|end| warning(&end.name)).collect()
+}
+
 fn summarise(config: &Config) -> Vec<String> {
     let database = if config.database.url.is_some() { "a PostgreSQL of your own" } else { "an embedded PostgreSQL" };
     let mut lines = vec![format!("database: {database}; files in {}", config.data_dir.display())];
@@ -97,6 +109,10 @@ fn summarise(config: &Config) -> Vec<String> {
             DestinationKind::Log => "writes to the log".to_owned(),
             // Path and query may hold a token.
             DestinationKind::Http(http) => format!("posts to {}", http.url.origin().ascii_serialization()),
+            // Arguments may hold a token.
+            DestinationKind::Sql(sql) => format!("calls {}.{} as {}", sql.schema, sql.function, sql.role),
+            DestinationKind::Handler(_) => "is run by a Rust handler of its name".to_owned(),
+            DestinationKind::Command(command) => format!("runs {}", command.program.display()),
         };
         lines.push(format!("destination {}: {kind}", destination.name));
     }

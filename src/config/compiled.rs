@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+pub use super::kinds::*;
 use crate::{
     domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
@@ -179,32 +180,6 @@ pub struct Destination {
     pub concurrency: Option<u32>,
     /// The shortest time between two attempts, over all processes: `rate_limit`, the other way round.
     pub pace: Option<Duration>,
-}
-
-/// The kinds of destination.
-#[derive(Debug, Clone)]
-pub enum DestinationKind {
-    /// Writes one line to Oncehook's own log: for trying out, needs nothing else.
-    Log,
-    /// Posts to a service.
-    Http(HttpDestination),
-}
-
-/// An HTTP service.
-#[derive(Debug, Clone)]
-pub struct HttpDestination {
-    /// Where to post.
-    pub url: url::Url,
-    /// Time to connect.
-    pub connect_timeout: Duration,
-    /// Time from the last byte sent to the first byte of the answer.
-    pub first_byte_timeout: Duration,
-    /// Time for all of an attempt.
-    pub timeout: Duration,
-    /// Signs what is sent (Standard Webhooks), where set. The key is decoded.
-    pub secret: Option<Secret>,
-    /// Statuses that are tried again although the table of outcomes calls them dead.
-    pub retry_statuses: Vec<u16>,
 }
 
 /// One rule.

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use url::{Host, Url};
 
 use super::{
+    command::{COMMAND_KEYS, command},
     compiled::{Destination, DestinationKind, HttpDestination},
     generated::Plan,
     lanes::CONCURRENCY,
@@ -12,6 +13,7 @@ use super::{
     reader::Reader,
     schema::nearest,
     secret::{Purpose, Resolved, Resolver},
+    sql::{SQL_KEYS, handler, sql},
     tree::Value,
 };
 use crate::{
@@ -19,19 +21,23 @@ use crate::{
     verify::Scheme,
 };
 
+/// Every kind.
+const KINDS: [&str; 5] = ["http", "command", "sql", "handler", "log"];
+
 /// The keys that only an HTTP destination has.
-const HTTP_KEYS: [&str; 6] = ["url", "connect_timeout", "first_byte_timeout", "timeout", "secret", "retry_statuses"];
+const HTTP_KEYS: [&str; 5] = ["url", "connect_timeout", "first_byte_timeout", "secret", "retry_statuses"];
 
 /// All destinations, and the secrets that are still to be made.
 pub(super) fn destinations(
     top: &Reader<'_>,
     resolver: &Resolver<'_>,
+    allow_commands: bool,
 ) -> (BTreeMap<DestinationName, Destination>, Vec<Plan>) {
     let (mut destinations, mut plans) = (BTreeMap::new(), Vec::new());
     for (name, table) in top.named("destinations") {
         match name.parse::<DestinationName>() {
             Ok(name) => {
-                let (kind, plan) = kind(&name, &table, resolver);
+                let (kind, plan) = kind(&name, &table, resolver, allow_commands);
                 let concurrency = table.limit("concurrency", 4, CONCURRENCY);
                 let pace = rate::pace(&table);
                 destinations.insert(name.clone(), Destination { name, kind, concurrency, pace });
@@ -49,21 +55,51 @@ pub(super) fn destinations(
     (destinations, plans)
 }
 
-fn kind(name: &DestinationName, table: &Reader<'_>, resolver: &Resolver<'_>) -> (DestinationKind, Option<Plan>) {
-    match table.required("kind", "write kind = \"http\" (posts to a service) or \"log\" (writes a line to the log)") {
+fn kind(
+    name: &DestinationName,
+    table: &Reader<'_>,
+    resolver: &Resolver<'_>,
+    allow_commands: bool,
+) -> (DestinationKind, Option<Plan>) {
+    const INSTEAD: &str = "write kind = \"http\" (posts to a service), \"command\" (runs a program), \"sql\" (calls a function in \
+                         the database), \"handler\" (a Rust handler) or \"log\" (writes a line to the log)";
+    let written = table.required("kind", INSTEAD);
+    refuse_keys_of_others(table, written);
+    match written {
         Some("log") => {
-            table.refuse_all(&HTTP_KEYS, "is for destinations of kind \"http\"", "remove it, or write kind = \"http\"");
+            table.refuse_all(&["timeout"], "has no meaning for kind \"log\": it takes no time", "remove it");
             (DestinationKind::Log, None)
         }
+        Some("command") => {
+            (command(table, resolver, allow_commands).map_or(DestinationKind::Log, DestinationKind::Command), None)
+        }
+        Some("sql") => (sql(table).map_or(DestinationKind::Log, DestinationKind::Sql), None),
+        Some("handler") => (DestinationKind::Handler(handler(table)), None),
         None | Some("http") => {
             let (http, plan) = http(name, table, resolver);
             (http.map_or(DestinationKind::Log, DestinationKind::Http), plan)
         }
         Some(other) => {
-            let near = nearest(other, ["http", "log"].into_iter());
-            let instead = near.map_or("write \"http\" or \"log\"".into(), |near| format!("did you mean {near:?}?"));
+            let near = nearest(other, KINDS.into_iter());
+            let instead = near.map_or(INSTEAD.into(), |near| format!("did you mean {near:?}?"));
             table.mistake("kind", format!("is {other:?}, which Oncehook does not know"), instead);
             (http(name, table, resolver).0.map_or(DestinationKind::Log, DestinationKind::Http), None)
+        }
+    }
+}
+
+/// Keys that have no meaning for the kind that is written. Of a kind that does not exist nobody knows, and its mistake is
+/// reported.
+fn refuse_keys_of_others(table: &Reader<'_>, written: Option<&str>) {
+    let written = written.unwrap_or("http");
+    let is_known = KINDS.contains(&written);
+    let kinds: [(&str, &[&'static str]); 3] = [("http", &HTTP_KEYS), ("command", &COMMAND_KEYS), ("sql", &SQL_KEYS)];
+    for (kind, keys) in kinds.into_iter().filter(|(kind, _)| *kind != written) {
+        if is_known {
+            let (problem, instead) = ("is for destinations of kind", "remove it, or write kind =");
+            table.refuse_all(keys, &format!("{problem} {kind:?}"), &format!("{instead} {kind:?}"));
+        } else {
+            keys.iter().for_each(|key| _ = table.node(key));
         }
     }
 }

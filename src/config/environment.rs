@@ -15,6 +15,10 @@ const PREFIX: &str = "ONCEHOOK_";
 /// Variables with the prefix that are no settings: the command line reads them.
 const OWN_VARIABLES: [&str; 4] = ["ONCEHOOK_CONFIG", "ONCEHOOK_LOG", "ONCEHOOK_LOG_FORMAT", "ONCEHOOK_URL"];
 
+/// Names the safety that a negative control of the drill switches off. Without the feature it is an unknown setting.
+#[cfg(feature = "sabotage")]
+const SABOTAGE: &str = "ONCEHOOK_SABOTAGE";
+
 /// The variables of a process. It prints their names, never their values.
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -53,6 +57,12 @@ impl Environment {
         Self { variables: std::env::vars_os().filter_map(of).collect() }
     }
 
+    /// The safety that is to be switched off.
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn sabotage(&self) -> Option<&str> {
+        self.variables.get(SABOTAGE)?.as_deref()
+    }
+
     pub(super) fn get(&self, name: &str) -> Variable<'_> {
         match self.variables.get(name) {
             None => Variable::Absent,
@@ -73,6 +83,10 @@ impl Environment {
             self.variables.get_key_value("DATABASE_URL").map(|(name, value)| (name, value, "DATABASE__URL"));
         let ours = self.variables.iter().filter_map(|(name, value)| Some((name, value, name.strip_prefix(PREFIX)?)));
         for (name, value, path) in conventional.into_iter().chain(ours) {
+            #[cfg(feature = "sabotage")]
+            if name == SABOTAGE {
+                continue;
+            }
             if OWN_VARIABLES.contains(&name.as_str()) || is_of_kubernetes(path, value.as_deref()) {
                 continue;
             }
@@ -192,17 +206,18 @@ impl Override<'_> {
                     );
                 }
             },
-            Kind::Reference | Kind::TextOrReference | Kind::Table(_) | Kind::Named(_) | Kind::Rules(_) => {
-                match parse_value(text, &place).map(|node| node.value) {
-                    Some(table @ Value::Table(_)) => table,
-                    _ => {
-                        return self.unfit(
-                            "a table",
-                            "write it as in the file: { env = \"NAME\" }, or set its keys one by one",
-                        );
-                    }
+            Kind::Reference
+            | Kind::TextOrReference
+            | Kind::Texts
+            | Kind::Table(_)
+            | Kind::Named(_)
+            | Kind::Rules(_) => match parse_value(text, &place).map(|node| node.value) {
+                Some(table @ Value::Table(_)) => table,
+                _ => {
+                    return self
+                        .unfit("a table", "write it as in the file: { env = \"NAME\" }, or set its keys one by one");
                 }
-            }
+            },
         };
         Some(Node { value, place })
     }

@@ -5,11 +5,13 @@
 
 mod callers;
 mod check;
+mod command;
 mod compiled;
 mod destinations;
 mod environment;
 mod error;
 mod generated;
+mod kinds;
 mod lanes;
 mod locate;
 mod placeholder;
@@ -20,6 +22,7 @@ mod schema;
 mod secret;
 mod settings;
 mod sources;
+mod sql;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -28,6 +31,7 @@ mod units;
 use std::{collections::BTreeSet, path::PathBuf};
 
 pub use check::{Report, check};
+pub use command::CommandDestination;
 pub use compiled::*;
 pub use environment::Environment;
 pub use error::{ConfigError, ConfigErrors};
@@ -36,6 +40,7 @@ pub use locate::{Origin, USUAL_PLACES};
 
 pub(crate) use schema::nearest;
 
+use crate::domain::SourceName;
 use error::Findings;
 use generated::Plan;
 use reader::Reader;
@@ -138,7 +143,8 @@ fn compile(text: &str, environment: &Environment, findings: &Findings) -> Option
     let resolver = Resolver { environment, findings, data_dir: &data_dir };
     let intake = settings::intake(&top);
     let (sources, mut plans) = sources::sources(&top, &resolver, intake.in_flight_bytes_max);
-    let (destinations, more) = destinations::destinations(&top, &resolver);
+    let allow_commands = top.flag("allow_commands").unwrap_or(false);
+    let (destinations, more) = destinations::destinations(&top, &resolver, allow_commands);
     plans.extend(more);
     let ends = routes::Ends { sources: &sources, destinations: &destinations, written: &written(&top) };
     let config = Config {
@@ -163,7 +169,9 @@ fn written(top: &Reader<'_>) -> BTreeSet<(&'static str, String)> {
         Some(Value::Table(entries)) => entries.keys().map(|name| (word, name.clone())).collect(),
         _ => Vec::new(),
     };
-    names("sources", "source").into_iter().chain(names("destinations", "destination")).collect()
+    let built_in = [("source", SourceName::OUTBOX.to_owned())];
+    let all = names("sources", "source").into_iter().chain(names("destinations", "destination"));
+    all.chain(built_in).collect()
 }
 
 impl Loaded {

@@ -49,13 +49,8 @@ pub(super) fn routes(top: &Reader<'_>, ends: Ends<'_>) -> Vec<Route> {
 fn route(table: &Reader<'_>, ends: Ends<'_>) -> Option<Route> {
     // Everything is read before anything is given up, so that all mistakes are found.
     let name = name::<RouteName>(table, "name", "give the route a name, such as \"deploy\"");
-    let source = name_of_one::<SourceName>(
-        table,
-        "source",
-        "source",
-        ends,
-        ends.sources.keys().map(SourceName::as_str).collect(),
-    );
+    let known = ends.sources.keys().map(SourceName::as_str).chain([SourceName::OUTBOX]).collect();
+    let source = name_of_one::<SourceName>(table, "source", "source", ends, known);
     let destination = destination(table, "destination", ends);
     let (events, filter, lanes, retry) = (events(table), filter(table), Lanes::read(table), retry(table));
     let on_dead_destination = table.has("on_dead_destination").then(|| on_dead_destination(table, ends)).flatten();

@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Reference,
     /// A string, or a reference to one.
     TextOrReference,
+    /// A table of strings, or references to them, by names that the operator chose.
+    Texts,
     /// One table with these keys.
     Table(&'static Schema),
     /// Tables by names that the operator chose.
@@ -35,12 +37,13 @@ pub(super) struct Schema {
     pub(super) keys: &'static [(&'static str, Kind)],
 }
 
-use Kind::{Duration, Flag, Integer, List, Named, Reference, Rules, Size, Table, Text, TextOrReference};
+use Kind::{Duration, Flag, Integer, List, Named, Reference, Rules, Size, Table, Text, TextOrReference, Texts};
 
 pub(super) static TOP: Schema = Schema {
     heading: "",
     keys: &[
         ("data_dir", Text),
+        ("allow_commands", Flag),
         ("database", Table(&DATABASE)),
         ("intake", Table(&INTAKE)),
         ("admin", Table(&ADMIN)),
@@ -125,6 +128,13 @@ static DESTINATION: Schema = Schema {
         ("timeout", Duration),
         ("secret", Reference),
         ("retry_statuses", List),
+        ("function", Text),
+        ("role", Text),
+        ("search_path", Text),
+        ("command", List),
+        ("directory", Text),
+        ("environment", Texts),
+        ("reject_exits", List),
     ],
 };
 

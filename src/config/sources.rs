@@ -45,6 +45,11 @@ pub(super) fn sources(
             table.findings.mistake(&table.place, &table.path, problem, "keep one of the two, in small letters");
         }
         match name.parse::<SourceName>() {
+            Ok(name) if name == SourceName::outbox() => {
+                let instead = "rename it, such as [sources.orders]; routes with source = \"outbox\" take what was written into the table oncehook.outbox, and need no source of yours";
+                table.findings.mistake(&table.place, &table.path, "has the name of the built-in source", instead);
+                continue;
+            }
             Ok(name) => {
                 let (source, more) = source(name.clone(), &table, resolver, in_flight_bytes_max);
                 sources.insert(name, source);

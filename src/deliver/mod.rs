@@ -1,14 +1,21 @@
 //! Deliver: takes a parcel and a destination's name, gives how the attempt ended. Never tries again, never writes to the
 //! database, never panics over what a destination does: `run` decides and settles.
 
+mod command;
+mod database_error;
+mod handler;
 mod http;
 mod live;
 mod log;
 mod outcome;
 mod parcel;
 mod signature;
+mod sql;
 
 use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use sqlx::PgConnection;
 
 pub use live::LiveDestinations;
 pub use parcel::Parcel;
@@ -30,6 +37,10 @@ pub struct Destinations {
 enum Kind {
     Log,
     Http(Box<http::Http>),
+    Command(command::Command),
+    Sql(sql::Sql),
+    /// Its handler is in the program and not in the configuration: see `live`.
+    Handler,
 }
 
 /// Why a destination cannot be made ready.
@@ -55,6 +66,9 @@ impl Destinations {
                         .map_err(|problem| DestinationError { destination: name.clone(), problem })?;
                     Kind::Http(Box::new(http))
                 }
+                DestinationKind::Sql(settings) => Kind::Sql(sql::Sql::new(settings.clone())),
+                DestinationKind::Handler(_) => Kind::Handler,
+                DestinationKind::Command(settings) => Kind::Command(command::Command::new(settings.clone())),
             };
             by_name.insert(name.clone(), kind);
         }
@@ -67,6 +81,10 @@ impl Destinations {
         match self.by_name.get(destination) {
             Some(Kind::Log) => log::write(destination, parcel),
             Some(Kind::Http(http)) => http.post(parcel).await,
+            Some(Kind::Command(command)) => command.run(parcel).await,
+            Some(Kind::Sql(_) | Kind::Handler) => {
+                database_error::ended(OutcomeClass::Failed, "the destination's kind was changed meanwhile")
+            }
             // Failed and not rejected: another node may already have the configuration that names it.
             None => Outcome {
                 class: OutcomeClass::Failed,
@@ -77,6 +95,20 @@ impl Destinations {
                 answer: None,
                 retry_after: None,
             },
+        }
+    }
+
+    /// Makes one attempt inside of a transaction, at a destination of kind "sql".
+    async fn call(
+        &self,
+        destination: &DestinationName,
+        conn: &mut PgConnection,
+        parcel: &Parcel,
+        payload: &Bytes,
+    ) -> Outcome {
+        match self.by_name.get(destination) {
+            Some(Kind::Sql(sql)) => sql.call(conn, parcel, payload).await,
+            _ => database_error::ended(OutcomeClass::Failed, "the destination's kind was changed meanwhile"),
         }
     }
 }

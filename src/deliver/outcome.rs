@@ -119,7 +119,7 @@ pub(super) fn read_retry_after(value: &[u8], now: DateTime<Utc>) -> Option<Durat
 }
 
 /// One line of bounded length, whatever went into it.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(REASON_LENGTH_MAX).collect()
 }
 

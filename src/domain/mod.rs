@@ -12,6 +12,7 @@ mod names;
 mod payload_digest;
 mod receipt;
 mod secret;
+mod staleness;
 mod version;
 
 pub use arrival::{Arrival, ArrivalKind, SeenBefore, Standing};
@@ -25,4 +26,5 @@ pub use names::{CallerName, DestinationName, NameError, RouteName, SourceName};
 pub use payload_digest::Digest;
 pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt, ReplayGuard};
 pub use secret::{Fingerprint, Secret};
-pub use version::{Chain, Version};
+pub use staleness::{is_stale, why_stale};
+pub use version::{Chain, DELETED, Measure, Part, Version, rank_of_status};

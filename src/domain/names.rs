@@ -62,6 +62,17 @@ name!(
     /// One configured way in: `/hooks/{source}`.
     SourceName
 );
+impl SourceName {
+    /// The built-in source, which nobody configures and nobody posts to.
+    pub const OUTBOX: &str = "outbox";
+
+    /// The built-in source of what transactions have written into `oncehook.outbox`.
+    #[must_use]
+    pub fn outbox() -> Self {
+        Self(Self::OUTBOX.to_owned())
+    }
+}
+
 name!(
     /// One of those who may send commands to an `api` source; each has keys of its own.
     CallerName

@@ -35,7 +35,7 @@ use crate::{
     domain::{CallerName, Flag, NewReceipt, ReceiptId, Secret},
     provider::{self, Identity, Provider},
     record::Recorder,
-    route::{Event, Plan},
+    route::Plan,
     verify::{self, Verification, Verified, VerifyError},
 };
 
@@ -154,17 +154,7 @@ async fn identify(
         let (headers, body) = (incoming.headers.clone(), body.clone());
         move || {
             let identity = provider::identify(provider, &headers, &body)?;
-            let json = identity.json();
-            let event = Event {
-                event_type: &identity.event_type,
-                ordering_key: identity.ordering_key.as_ref(),
-                event_time: identity.event_time,
-                version: identity.version.as_ref(),
-                body_bytes: body.len(),
-                json: json.as_deref(),
-                payload: &|| serde_json::from_slice(json.as_ref()?).ok(),
-            };
-            let plan = blueprint.routes.plan(&name, &event);
+            let plan = blueprint.plan(&name, &identity, body.len());
             Ok((identity, plan))
         }
     };

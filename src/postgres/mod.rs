@@ -146,6 +146,15 @@ impl Embedded {
         &self.place.log_file
     }
 
+    /// Stops the server as `pg_ctl stop -m immediate` does, whoever uses it: what is not on disk is lost, and the next start
+    /// recovers. For the drill. Answers which process it was.
+    ///
+    /// # Errors
+    /// When no server runs, or it is still alive after 10 s.
+    pub async fn crash(&self) -> Result<i32, PostgresError> {
+        server::crash(&self.place).await
+    }
+
     /// Leaves the server, and stops it unless another process still uses it. Answers whether it stopped.
     ///
     /// A fast shutdown: clients are cut off, what is committed is on disk. Bounded: after 30 s an immediate one, which

@@ -167,6 +167,22 @@ pub(super) async fn stop(place: &Place) -> Result<(), PostgresError> {
     })
 }
 
+/// Stops the server at once, as a crash does.
+pub(super) async fn crash(place: &Place) -> Result<i32, PostgresError> {
+    let failed = |problem: &str| PostgresError::Program {
+        program: "postgres",
+        problem: problem.to_owned(),
+        log_file: place.log_file.clone(),
+        tail: LogTail::read(&place.log_file, 0),
+    };
+    let Note::Live(postmaster) = Note::read(&place.cluster)? else { return Err(failed("it does not run")) };
+    let _ = kill(postmaster.pid, Signal::SIGQUIT);
+    match has_ended(place, IMMEDIATE_WITHIN).await? {
+        true => Ok(postmaster.pid.as_raw()),
+        false => Err(failed("it does not stop on SIGQUIT")),
+    }
+}
+
 async fn has_ended(place: &Place, within: Duration) -> Result<bool, PostgresError> {
     let started_at = Instant::now();
     while started_at.elapsed() < within {

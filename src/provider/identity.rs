@@ -97,6 +97,15 @@ pub fn identify(provider: Provider, headers: &Headers, body: &Bytes) -> Result<I
     }
 }
 
+/// The JSON of a stored request, and nothing else of its identity: the body, or the form field that GitHub puts it into.
+///
+/// It may be no JSON at all; then it is the body. A body that is no form is shared, not copied.
+#[must_use]
+pub fn json_of(provider: Provider, headers: &Headers, body: &Bytes) -> Bytes {
+    let field = if provider == Provider::GitHub { github::form_json(headers, body) } else { None };
+    field.unwrap_or_else(|| body.clone())
+}
+
 impl Identity {
     /// The JSON of the request: `None` when there is none that `serde_json::Value` could take. The bytes are shared, not
     /// copied.

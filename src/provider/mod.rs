@@ -5,17 +5,21 @@
 
 mod api;
 mod github;
+mod history;
 mod identity;
 mod json;
 mod moment;
+mod object_state;
+mod outbox;
 mod standard_webhooks;
 mod stripe;
 mod subject;
 
 use std::{fmt, str::FromStr, time::Duration};
 
-pub use identity::{IdentifyError, Identity, PayloadForm, identify};
+pub use identity::{IdentifyError, Identity, PayloadForm, identify, json_of};
 pub(crate) use json::members_of;
+pub use outbox::identify_outbox;
 
 use crate::verify::Scheme;
 

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    history::Step,
     identity::{Identity, PayloadForm},
     json::{self, Field as Value, MEMBERS_MAX, Reading, members_of},
+    object_state::chain_of,
     subject::{
         EventRow, KeyTemplate,
         Part::{self, Field},
@@ -44,6 +46,7 @@ pub(super) static EVENT: EventRow = EventRow {
         [Field("data.object.object")],
     ],
     times: &["created"],
+    version: &[Step::Time],
 };
 
 /// Identifies a request from Stripe. The event's id is `id` in the body, which is signed; a body without one is known by
@@ -67,6 +70,11 @@ pub(super) fn identify(body: &Bytes) -> Identity {
         reading.text("object") == Some("v2.core.event") && reading.word("related_object.id").is_none();
     let ordering_key = if is_about_nothing { None } else { EVENT.ordering_key(&mut reading) };
     let event_time = EVENT.event_time(&mut reading);
+    let mut version = EVENT.version(&reading, ordering_key.as_ref(), event_time);
+    if let Some(version) = version.as_mut().filter(|_| reading.is_usable) {
+        // Whole seconds are too coarse: within one, an update tells by its previous attributes what it followed.
+        version.chain = chain_of(event_type.as_str(), body);
+    }
     remark_on_origin(&mut reading);
     Identity {
         delivery_id,
@@ -74,7 +82,7 @@ pub(super) fn identify(body: &Bytes) -> Identity {
         event_type,
         ordering_key,
         event_time,
-        version: None,
+        version,
         body_digest,
         normalised_digest: normalised_digest(body).unwrap_or(body_digest),
         payload: if reading.is_usable { PayloadForm::Body(body.clone()) } else { PayloadForm::Opaque },

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::{
+    history::Step,
     json::{Field, Reading},
     moment::{self, Moment},
 };
@@ -20,6 +21,9 @@ pub(super) struct EventRow {
     /// Where its time is, best first: the first that holds a time. Text is RFC 3339 (or the like), a number is seconds since
     /// 1970; the JSON says which. Empty: the payload has no time that moves with the event.
     pub(super) times: &'static [&'static str],
+    /// What tells the earlier of two events from the later. Empty: an event of this kind is never stale, since it does not
+    /// replace those before it.
+    pub(super) version: &'static [Step],
 }
 
 /// How an ordering key is put together: `namespace/part/part`.
@@ -51,6 +55,7 @@ impl EventRow {
             })
             .flatten()
             .chain(self.times.iter().copied())
+            .chain(self.version_fields())
     }
 
     /// The ordering key. Where the row has templates and none can be filled in, there is a flag instead.

@@ -2,6 +2,7 @@
 //! renewed. Gives the outcome, whatever the deliverer does, and never writes it.
 
 use std::{
+    any::Any,
     panic::AssertUnwindSafe,
     time::{Duration, Instant},
 };
@@ -9,11 +10,11 @@ use std::{
 use futures_util::FutureExt as _;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 
-use super::Context;
+use super::{Context, settlement::unknown};
 use crate::{
     config::DestinationKind,
     crash_point::crash_point,
-    domain::{Outcome, OutcomeClass},
+    domain::Outcome,
     store::deliveries::{Claim, Lease, renew_lease},
 };
 
@@ -21,15 +22,23 @@ use crate::{
 pub(super) enum Ended {
     /// By itself.
     With(Outcome),
+    /// Not within its time, and was dropped.
+    Overdue(Duration),
+    /// With a panic, which said this.
+    Panicked(String),
     /// A shutdown dropped it.
     Interrupted,
 }
 
 /// What a deliverer gets beyond its own time-outs before it counts as hung.
-const TIME_LIMIT_MARGIN: Duration = Duration::from_secs(5);
+pub(super) const TIME_LIMIT_MARGIN: Duration = Duration::from_secs(5);
 
-/// Runs the effect to its end. Returns how it ended and how long that took.
-pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duration) {
+/// Runs an effect to its end. Returns how it ended and how long that took.
+pub(super) async fn run_attempt(
+    ctx: &Context,
+    claim: &Claim,
+    effect: impl Future<Output = Outcome>,
+) -> (Ended, Duration) {
     let begun = Instant::now();
     if crash_point("before_effect").is_err() {
         return (
@@ -38,15 +47,14 @@ pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duratio
         );
     }
     let limit = time_limit(ctx, claim);
-    let effect = AssertUnwindSafe(ctx.deliverer.deliver(claim)).catch_unwind();
+    let effect = AssertUnwindSafe(effect).catch_unwind();
     let ended = tokio::select! {
         biased;
-        outcome = timeout(limit, effect) => Ended::With(outcome.map_or_else(
-            |_| unknown(format!("the attempt did not end within {limit:?}: the destination may have taken it")),
-            |outcome| outcome.unwrap_or_else(|_| {
-                unknown("the attempt panicked: this is a fault in Oncehook, please report it".to_owned())
-            }),
-        )),
+        outcome = timeout(limit, effect) => match outcome {
+            Ok(Ok(outcome)) => Ended::With(outcome),
+            Ok(Err(panic)) => Ended::Panicked(words_of(panic.as_ref())),
+            Err(_) => Ended::Overdue(limit),
+        },
         () = ctx.stop.letting_go() => Ended::Interrupted,
         () = keep_lease(ctx, &claim.lease) => unreachable!("a lease is kept for as long as the attempt lasts"),
     };
@@ -56,14 +64,19 @@ pub(super) async fn run_attempt(ctx: &Context, claim: &Claim) -> (Ended, Duratio
     (ended, begun.elapsed())
 }
 
-fn unknown(reason: String) -> Outcome {
-    Outcome { class: OutcomeClass::Unknown, reason, answer: None, retry_after: None }
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("nothing").to_owned()
 }
 
 fn time_limit(ctx: &Context, claim: &Claim) -> Duration {
     let config = ctx.config();
     match config.destinations.get(&claim.destination).map(|destination| &destination.kind) {
         Some(DestinationKind::Http(http)) => http.timeout + TIME_LIMIT_MARGIN,
+        Some(DestinationKind::Command(command)) => command.timeout + TIME_LIMIT_MARGIN,
+        Some(DestinationKind::Sql(sql)) => sql.timeout + TIME_LIMIT_MARGIN,
+        // Its time-out is this one, since the database sees only its statements.
+        Some(DestinationKind::Handler(handler)) => handler.timeout,
         Some(DestinationKind::Log) | None => TIME_LIMIT_MARGIN,
     }
 }

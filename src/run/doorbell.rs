@@ -15,25 +15,32 @@ use tokio::{
 };
 
 /// Rings for all workers of this process. Clones are the same bell.
-#[derive(Debug, Clone)]
-pub struct Doorbell(watch::Sender<()>);
-
-impl Default for Doorbell {
-    fn default() -> Self {
-        Self(watch::Sender::new(()))
-    }
+#[derive(Debug, Clone, Default)]
+pub struct Doorbell {
+    jobs: watch::Sender<()>,
+    outbox: watch::Sender<()>,
 }
 
 impl Doorbell {
     /// Call it after a commit that put a job on the queue.
     pub fn ring(&self) {
-        self.0.send_replace(());
+        self.jobs.send_replace(());
+    }
+
+    /// Call it after a commit that may have put rows into the outbox.
+    pub fn ring_outbox(&self) {
+        self.outbox.send_replace(());
+    }
+
+    /// The dispatcher's ear.
+    pub(super) fn listen_for_outbox(&self) -> watch::Receiver<()> {
+        self.outbox.subscribe()
     }
 
     /// A worker's ear at this bell, which also wakes it every `tick`.
     pub(super) fn listen(&self, tick: Duration) -> Listener {
         let tick = tick.max(TICK_MIN);
-        Listener { ring: next_ring(self.0.subscribe()), timer: Box::pin(tokio::time::sleep(tick)), gap: tick, tick }
+        Listener { ring: next_ring(self.jobs.subscribe()), timer: Box::pin(tokio::time::sleep(tick)), gap: tick, tick }
     }
 }
 

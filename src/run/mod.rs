@@ -2,7 +2,8 @@
 //! own tables.
 //!
 //! The way of a delivery through here: `drain` (a job's loop) → `turn` (whose turn is it) → `attempt` (the effect) →
-//! `drain` (settle, and on to the next). `rescue` and `instance` bring back what a dead process left.
+//! `settlement` (what becomes of it) → `turn` (settle, and on to the next); for an effect in this database all of that but
+//! the claim is one transaction (`within`). `rescue` and `instance` bring back what a dead process left.
 
 mod attempt;
 mod by_hand;
@@ -10,11 +11,14 @@ mod deliverer;
 mod doorbell;
 mod drain;
 mod instance;
+mod outbox;
 mod rescue;
 pub mod retry;
 mod rules;
+mod settlement;
 mod stop;
 mod turn;
+mod within;
 mod workers;
 
 use std::{sync::Arc, time::Duration};
@@ -31,6 +35,7 @@ pub use self::{
     doorbell::Doorbell,
     drain::{Drained, drain_job},
     instance::{DeadInstance, Instance, InstanceName, bury, find_dead},
+    outbox::dispatch_outbox_once,
     rescue::rescue_once,
     rules::rules_of,
     stop::Stop,
@@ -40,7 +45,7 @@ use crate::{blueprint, config::Config};
 /// What running work needs. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    /// Connections; a running delivery holds none.
+    /// Connections; a running delivery holds none, but for one whose effect is in this database.
     pub pool: PgPool,
     /// The configuration of this moment.
     pub live: blueprint::Live,
@@ -59,7 +64,7 @@ impl Context {
     }
 }
 
-/// The workers and the reconciler of this process.
+/// The workers, the reconciler and the outbox's dispatcher of this process.
 #[derive(Debug)]
 pub struct Running {
     tasks: JoinSet<()>,
@@ -71,7 +76,7 @@ pub struct Running {
 /// How long dropped deliveries get to be put back.
 const LETTING_GO: Duration = Duration::from_secs(2);
 
-/// Starts the workers and the reconciler on the current runtime.
+/// Starts the workers, the reconciler and the outbox's dispatcher on the current runtime.
 #[must_use]
 pub fn start(ctx: &Context, instance: Instance) -> Running {
     let mut tasks = JoinSet::new();
@@ -79,6 +84,7 @@ pub fn start(ctx: &Context, instance: Instance) -> Running {
         tasks.spawn(workers::keep_worker(ctx.clone(), instance.name().clone(), number, share));
     }
     tasks.spawn(rescue::keep_rescuing(ctx.clone()));
+    tasks.spawn(outbox::keep_dispatching(ctx.clone()));
     Running { tasks, stop: ctx.stop.clone(), pool: ctx.pool.clone(), instance }
 }
 

@@ -64,12 +64,23 @@ impl Turns<'_> {
         let blueprint = self.ctx.live.load_full();
         let mut asking = self.asking(&blueprint, may_run);
         let turn = self.settle_patiently(lease, end, &mut asking, blueprint.config.run.lease).await?;
+        self.go_on(lease, end, &asking, turn).await
+    }
+
+    /// Goes on after a settlement was committed or (`None`) refused, since the lease had been lost.
+    pub(super) async fn go_on(
+        &self,
+        lease: &Lease,
+        end: &Settlement,
+        asking: &Asking<'_>,
+        turn: Option<Turn>,
+    ) -> Result<Step> {
         let Some(turn) = turn else {
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
             return Ok(Step::Fenced);
         };
-        let step = self.take(&asking, turn).await?;
+        let step = self.take(asking, turn).await?;
         if let (Step::Fenced, Work::Lane(lane)) = (&step, self.work) {
             // Another job parked the lane until our lease would end. That is now.
             lanes::bring_lane_forward(&mut *self.ctx.pool.acquire().await?, lane).await?;
@@ -113,7 +124,8 @@ impl Turns<'_> {
         Ok(turn)
     }
 
-    fn asking<'a>(&'a self, blueprint: &'a Blueprint, may_run: bool) -> Asking<'a> {
+    /// What this job asks of the database at each turn.
+    pub(super) fn asking<'a>(&'a self, blueprint: &'a Blueprint, may_run: bool) -> Asking<'a> {
         let Self { job, work, worker, .. } = *self;
         let Blueprint { config, known_destinations: destinations, rules, .. } = blueprint;
         Asking { job, work, worker, lease: config.run.lease, destinations, rules, may_run }

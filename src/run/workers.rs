@@ -146,6 +146,11 @@ async fn run_job(ticket: Ticket, id: TaskId, ctx: Data<Context>, worker: Data<Ar
         }
     };
     let job: JobId = id.to_string().parse()?;
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::is_on(crate::sabotage::Sabotage::LargerClaimBatches) {
+        let _ = tokio::join!(drain_job(&ctx, &worker, job, &work), drain_job(&ctx, &worker, job, &work));
+        return Ok(());
+    }
     let drained = AssertUnwindSafe(drain_job(&ctx, &worker, job, &work)).catch_unwind().await;
     let problem: BoxDynError = match (drained, crash_point("after_job")) {
         (Ok(Ok(_)), Ok(())) => return Ok(()),

@@ -104,6 +104,10 @@ fn problems_of(facts: &Facts) -> Vec<String> {
             ));
         }
     }
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::is_on(crate::sabotage::Sabotage::AsynchronousCommit) {
+        return problems;
+    }
     // Stricter is fine: remote_apply waits for standbys too.
     if !["on", "remote_apply"].contains(&facts.synchronous_commit.as_str()) {
         problems.push(format!(

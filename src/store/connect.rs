@@ -39,7 +39,12 @@ pub fn options_of_url(url: &secrecy::SecretString) -> Result<PgConnectOptions, S
 /// Pins what every session needs. `application` is what `pg_stat_activity` shows, such as `oncehook serve`.
 #[must_use]
 pub fn pin(options: PgConnectOptions, application: &str) -> PgConnectOptions {
-    options.application_name(application).options(PINNED).disable_statement_logging()
+    let options = options.application_name(application).options(PINNED).disable_statement_logging();
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::is_on(crate::sabotage::Sabotage::AsynchronousCommit) {
+        return options.options([("synchronous_commit", "off")]);
+    }
+    options
 }
 
 /// Sets a session up for recording, whose statements find every row by an index.

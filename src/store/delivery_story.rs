@@ -4,8 +4,8 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::{Result, read, read_purpose};
-use crate::domain::{AttemptId, DeliveryRef, DeliveryState, Purpose, ReceiptId};
+use super::{Result, read, read_purpose, versions::find_version};
+use crate::domain::{AttemptId, DeliveryRef, DeliveryState, Purpose, ReceiptId, why_stale};
 
 /// A delivery, and all that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -21,6 +21,10 @@ pub struct DeliveryStory {
     pub purpose: Purpose,
     /// The lane it waits in; `None`: it waits for no other.
     pub ordering_key: Option<String>,
+    /// Whether it goes by the provider's event time.
+    pub by_event: bool,
+    /// That it is older than what its lane had applied, if it is.
+    pub stale: Option<Staleness>,
     /// Where it stands.
     pub state: DeliveryState,
     /// What makes its present round of attempts happen.
@@ -41,6 +45,15 @@ pub struct DeliveryStory {
     pub finished_at: Option<DateTime<Utc>>,
     /// What was tried, in order.
     pub attempts: Vec<AttemptFacts>,
+}
+
+/// That a delivery is older than what its lane had applied.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Staleness {
+    /// The receipt that was applied.
+    pub against: ReceiptId,
+    /// What shows it, in a sentence that begins with `stale: `.
+    pub why: String,
 }
 
 /// One try.
@@ -76,7 +89,7 @@ pub struct AttemptFacts {
 pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Result<Vec<DeliveryStory>> {
     let rows = sqlx::query!(
         r#"select d.id, d.route, d.destination, d.ordering_key, d.state, d.trigger, d.due_at, d.crashes, d.last_error,
-                  d.created_at, d.finished_at, d.purpose,
+                  d.created_at, d.finished_at, d.purpose, d.by_event, d.stale_against,
                   (select l.blocked_by from oncehook.lanes l
                    where l.route = d.route and l.ordering_key = d.ordering_key) as blocked_by,
                   (select count(*) from oncehook.deliveries before
@@ -96,6 +109,8 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
             destination: row.destination,
             purpose: read_purpose(&row.purpose),
             ordering_key: row.ordering_key,
+            by_event: row.by_event,
+            stale: staleness(conn, receipt, row.stale_against.map(ReceiptId::from)).await?,
             state: read(&row.state)?,
             trigger: row.trigger,
             due_at: row.due_at,
@@ -109,6 +124,16 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
         });
     }
     Ok(deliveries)
+}
+
+/// Why a receipt is stale against another. Takes no locks.
+async fn staleness(conn: &mut PgConnection, its: ReceiptId, against: Option<ReceiptId>) -> Result<Option<Staleness>> {
+    let Some(against) = against else { return Ok(None) };
+    let (new, applied) = (find_version(conn, its).await?, find_version(conn, against).await?);
+    let why = new.zip(applied).and_then(|(new, applied)| why_stale(&new, &applied, against));
+    // The other receipt may be gone by now.
+    let why = why.unwrap_or_else(|| format!("stale: its lane had applied {against}, which is newer"));
+    Ok(Some(Staleness { against, why }))
 }
 
 /// Takes no locks.

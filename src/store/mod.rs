@@ -9,12 +9,14 @@ pub mod connect;
 pub mod deliveries;
 pub mod delivery_list;
 pub mod delivery_story;
+pub mod effects;
 mod error;
 pub mod instances;
 pub mod jobs;
 pub mod lane_list;
 pub mod lanes;
 pub mod migrate;
+pub mod outbox;
 pub mod pool;
 pub mod receipt_list;
 pub mod receipt_story;
@@ -22,7 +24,9 @@ pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
 pub mod revive;
+pub mod sql_functions;
 pub mod turns;
+pub mod versions;
 
 pub use error::StoreError;
 

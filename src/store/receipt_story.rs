@@ -8,8 +8,9 @@ use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 use super::{
     Result,
     delivery_story::{DeliveryStory, deliveries_of},
+    versions::find_version,
 };
-use crate::domain::{DeliveryRef, Headers, ReceiptId};
+use crate::domain::{DeliveryRef, Headers, ReceiptId, Version};
 
 /// A receipt, and all that happened to it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -45,6 +46,8 @@ pub struct ReceiptFacts {
     pub event_time: Option<DateTime<Utc>>,
     /// Where in the payload that was read.
     pub event_time_path: Option<String>,
+    /// Where it stands in its subject's history.
+    pub version: Option<Version>,
     /// When its last byte had been read, by the node's clock.
     pub received_at: DateTime<Utc>,
     /// When it was written, by the database's clock.
@@ -151,6 +154,7 @@ pub async fn receipt_of_delivery(conn: &mut PgConnection, delivery: DeliveryRef)
 
 /// Takes no locks.
 async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<ReceiptFacts>> {
+    let version = find_version(conn, id).await?;
     let row = sqlx::query!(
         "select source, delivery_id, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
                 recorded_at, body_digest, normalised_digest, body_bytes, secret_fingerprint, signed_at, remote_address, flags,
@@ -169,6 +173,7 @@ async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<R
         ordering_key: row.ordering_key,
         event_time: row.event_time,
         event_time_path: row.event_time_path,
+        version,
         received_at: row.received_at,
         recorded_at: row.recorded_at,
         body_digest: hex::encode(row.body_digest),

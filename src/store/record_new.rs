@@ -147,7 +147,7 @@ impl<'a> ReceiptColumns<'a> {
     fn push_version(&mut self, version: Option<&'a Version>) {
         let chain = version.and_then(|version| version.chain.as_ref());
         self.version.push(version.map(|version| array_text(&version.parts)));
-        self.version_scale.push(version.map(|version| version.scale));
+        self.version_scale.push(version.map(|version| version.scale.as_str()));
         self.version_from.push(chain.and_then(|chain| chain.from.as_deref()));
         self.version_to.push(chain.and_then(|chain| chain.to.as_deref()));
         self.chain_first.push(chain.is_some_and(|chain| chain.is_first));

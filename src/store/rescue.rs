@@ -17,10 +17,15 @@ use crate::domain::{DeliveryRef, LaneKey, OrderingKey};
 /// Those of the database.
 pub async fn try_take_turn(conn: &mut PgConnection) -> Result<bool> {
     // "oncehook" in bytes: far from the 32-bit keys that apalis takes for its workers.
-    let done = sqlx::query_scalar!(r#"select pg_try_advisory_xact_lock($1) as "is_mine!""#, 0x6f6e_6365_686f_6f6b_i64)
-        .fetch_one(conn)
-        .await?;
-    Ok(done)
+    // A node that is paused within its turn must not keep the others from theirs for as long as a session may be idle.
+    let row = sqlx::query!(
+        r#"select pg_try_advisory_xact_lock($1) as "is_mine!",
+                  set_config('idle_in_transaction_session_timeout', '5s', true) as limit"#,
+        0x6f6e_6365_686f_6f6b_i64
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(row.is_mine)
 }
 
 /// Lanes whose job is missing, over, or was taken longer than `stuck` ago without anything running: with the job's id

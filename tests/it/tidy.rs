@@ -116,7 +116,7 @@ fn no_module_is_named_for_nothing() {
 #[test]
 fn sql_is_only_under_store() {
     let words = ["sqlx::query", "query!(", "query_as!(", "query_scalar!(", "query_file"];
-    assert_only_in(&words, &["src/store/"], "SQL belongs under src/store/");
+    assert_only_in(&words, &["src/store/", "src/drill/"], "SQL belongs under src/store/");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn apalis_is_only_in_run_and_in_the_migration() {
 fn outgoing_network_is_only_in_deliver_and_send() {
     assert_only_in(
         &["reqwest", "TcpStream::connect", "Command::new"],
-        &["src/deliver/", "src/cli/", "src/postgres/"],
+        &["src/deliver/", "src/cli/", "src/postgres/", "src/drill/"],
         "outgoing network and processes belong into deliver/",
     );
 }
@@ -150,7 +150,7 @@ fn outgoing_network_is_only_in_deliver_and_send() {
 fn the_environment_is_only_read_in_config() {
     assert_only_in(
         &["std::env", "env::var"],
-        &["src/config/", "src/postgres/", "src/cli/"],
+        &["src/config/", "src/postgres/", "src/cli/", "src/drill/"],
         "the environment is read in config/",
     );
 }
@@ -179,6 +179,28 @@ fn the_pure_steps_do_no_io_and_read_no_clock() {
         })
         .collect();
     assert!(found.is_empty(), "these steps are pure:\n{}", found.join("\n"));
+}
+
+/// What takes a promise away must not even be compiled into a build without the feature.
+#[test]
+fn sabotage_is_compiled_in_with_its_feature_only() {
+    let gate = "#[cfg(feature = \"sabotage\")]";
+    let mut hooks = 0;
+    for source in sources("src").iter().filter(|source| !source.is_under(&["src/sabotage.rs", "src/drill/"])) {
+        for (number, code) in source.code().filter(|(_, code)| code.to_lowercase().contains("sabotage")) {
+            if code.trim() == gate {
+                continue;
+            }
+            hooks += 1;
+            // Directly above, or above the block that begins here.
+            let above = (1..=3).filter_map(|up| source.lines.get((number - 1).checked_sub(up)?));
+            assert!(above.into_iter().any(|line| line.trim() == gate), "{}:{number}: {}", source.path, code.trim());
+        }
+    }
+    assert!(hooks >= 7, "the hooks were not found");
+    let sources = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sabotage.rs")).unwrap();
+    let refusal = sources.split("#[cfg(not(debug_assertions))]").nth(1).expect("it is refused in release builds");
+    assert!(refusal.trim_start().starts_with("compile_error!("), "{refusal}");
 }
 
 #[test]

@@ -149,13 +149,22 @@ mod tests {
             keys.sort_unstable();
             keys.join(" ")
         };
-        insta::assert_snapshot!(keys(&json), @"body_bytes body_digest conflicts deliveries delivery_id event_time event_time_path event_type flags hook_id later_arrivals normalised_digest ordering_key payload receipt received_at recorded_at remote_address secret_fingerprint signed_at source verdict");
-        insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts blocked_by crashes created_at delivery destination due_at finished_at last_error ordering_key purpose route state trigger");
+        insta::assert_snapshot!(keys(&json), @"body_bytes body_digest conflicts deliveries delivery_id event_time event_time_path event_type flags hook_id later_arrivals normalised_digest ordering_key payload receipt received_at recorded_at remote_address secret_fingerprint signed_at source verdict version");
+        insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts blocked_by by_event crashes created_at delivery destination due_at finished_at last_error ordering_key purpose route stale state trigger");
         insta::assert_snapshot!(keys(&json["deliveries"][0]["attempts"][0]), @"answer_beginning answer_status attempt duration_ms number outcome reason started_at trigger worker");
         let payload = serde_json::json!({
             "headers": [["cookie", "(not shown, 6 bytes)"]], "body": "/w==", "body_encoding": "base64",
         });
         assert_eq!(json["payload"], payload);
+    }
+
+    #[test]
+    fn json_explains_the_decisions_about_order() {
+        let story = sample::stale_story();
+        let json = StoryJson { verdict: verdict(&story), story: &story, payload: None };
+        let json = serde_json::to_value(&json).unwrap();
+        insta::assert_snapshot!(json["version"], @r#"{"scale":"repository.pushed_at","parts":[1767607198000000],"from":null,"to":"6dcb09b5b57875f334f61aebed695e2e4193db5e","in_words":"repository.pushed_at 2026-01-05 09:59:58, leads from nothing to 6dcb09b5b578"}"#);
+        insta::assert_snapshot!(json["deliveries"][0]["stale"], @r#"{"against":"rcp_01ke6vafet00000000000000r2","why":"stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2"}"#);
     }
 
     #[test]

@@ -21,7 +21,9 @@ fn uncommented(text: &str) -> String {
 
 /// Every key there is, once at least.
 fn complete() -> String {
-    let text = uncommented(SHIPPED).replace("[database]", "[database]\nurl = \"postgres://localhost/x\"");
+    let text = uncommented(SHIPPED)
+        .replace("[database]", "[database]\nurl = \"postgres://localhost/x\"")
+        .replace("allow_commands = false", "allow_commands = true");
     format!(
         r#"{text}
 filter = 'payload.ref == "refs/heads/main"'
@@ -47,6 +49,22 @@ first_byte_timeout = "10s"
 timeout = "30s"
 secret = {{ generated = true }}
 retry_statuses = [404]
+[destinations.mailer]
+kind = "command"
+command = ["/bin/true", "--stdin"]
+directory = "/"
+environment = {{ LANG = "C.UTF-8" }}
+timeout = "60s"
+reject_exits = [65]
+[destinations.billing]
+kind = "sql"
+function = "billing.on_event"
+role = "billing_writer"
+search_path = "billing"
+timeout = "30s"
+[destinations.books]
+kind = "handler"
+timeout = "30s"
 [sources.standard]
 provider = "standard_webhooks"
 secrets = [{{ generated = true }}]

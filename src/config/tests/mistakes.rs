@@ -286,3 +286,12 @@ fn what_is_missing_is_named_at_the_line_of_its_table() {
     }
     assert!(mistakes_with("name = \"all\"", "name = 5").contains("is a whole number, which does not fit here"));
 }
+
+#[test]
+fn the_built_in_outbox_can_be_routed_and_not_configured() {
+    let routed = SMALL.replace("source = \"github\"", "source = \"outbox\"");
+    assert_eq!(Case::new(&routed, &[]).load().unwrap().config.routes[0].source.as_str(), "outbox");
+    let text = Case::new(&routed.replace("[sources.github]", "[sources.outbox]"), &[]).mistakes();
+    assert!(text.contains("sources.outbox\n  problem: has the name of the built-in source"), "{text}");
+    assert!(text.contains("has a mistake"), "{text}");
+}

@@ -1,12 +1,14 @@
 //! Tests of the configuration as a whole: text and environment in, configuration or mistakes out.
 
 mod callers;
+mod commands;
 mod documented;
 mod lanes;
 mod mistakes;
 mod places;
 mod rates;
 mod secrets;
+mod sql;
 
 use std::path::PathBuf;
 

@@ -52,6 +52,7 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
 
     let ordering_key = row.ordering_key(&mut reading);
     let event_time = row.event_time(&mut reading);
+    let version = row.version(&reading, ordering_key.as_ref(), event_time);
     let event_type = match reading.text("action") {
         Some(action) => EventType::new(&format!("{event}.{action}")),
         None => EventType::new(&event),
@@ -65,7 +66,7 @@ pub(super) fn identify(headers: &Headers, body: &Bytes) -> Result<Identity, Iden
         event_type,
         ordering_key,
         event_time,
-        version: None,
+        version,
         body_digest,
         normalised_digest,
         flags,
@@ -96,6 +97,14 @@ fn hook_id(headers: &Headers, flags: &mut Vec<Flag>) -> Option<String> {
         flags.push(Flag::new("unreadable header: X-GitHub-Hook-ID"));
     }
     id.map(|id| id.as_str().to_owned())
+}
+
+/// The JSON of a form-encoded request; `None` where it is no form, or has no single field for it.
+pub(super) fn form_json(headers: &Headers, body: &[u8]) -> Option<Bytes> {
+    match is_form(headers, body).then(|| form_field(body, "payload"))? {
+        FormField::Once(json) => Some(json.into()),
+        FormField::Repeated | FormField::Missing => None,
+    }
 }
 
 /// Whether the JSON is in a form field. A body that begins with a brace is no form whatever the header says: curl says

@@ -9,6 +9,7 @@ mod hostile;
 mod page;
 mod standard_webhooks;
 mod stripe;
+mod versions;
 
 use bytes::Bytes;
 

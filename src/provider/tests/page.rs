@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::{github::events::EVENTS, stripe, subject::EventRow};
+use super::super::{github::events::EVENTS, history::Step, stripe, subject::EventRow};
 
 const PAGE: &str = include_str!("../../../docs/providers.md");
 
@@ -25,6 +25,40 @@ fn table<'r>(rows: impl IntoIterator<Item = &'r EventRow>) -> String {
 fn the_page_of_providers_says_what_the_tables_say() {
     for table in [table(EVENTS), table([&stripe::EVENT])] {
         assert!(PAGE.contains(&table), "docs/providers.md is behind; put this into it:\n{table}");
+    }
+}
+
+const ORDERING: &str = include_str!("../../../docs/ordering.md");
+
+/// What the page about order says of an event's version.
+fn version_line(row: &EventRow) -> String {
+    if row.version.is_empty() || row.times.is_empty() {
+        let why = if row.times.is_empty() { "by arrival: it has no time" } else { "never stale" };
+        return format!("| `{}` | {why} |", row.name);
+    }
+    let mut parts = vec![format!("`{}`", row.scale().replace(", ", "`, `").replace(" or ", "` or `"))];
+    for step in row.version {
+        match step {
+            Step::Chain(from, to) => parts.insert(0, format!("`{from}` → `{to}`")),
+            Step::Of(path) => parts.push(format!("of each `{path}`")),
+            Step::Time | Step::Number(_) | Step::Status(_) | Step::Deleted => {}
+        }
+    }
+    format!("| `{}` | {} |", row.name, parts.join(", "))
+}
+
+#[test]
+fn the_page_of_order_says_what_is_compared() {
+    let mut table = "| event of GitHub | compared |\n|---|---|\n".to_owned();
+    for row in EVENTS {
+        writeln!(table, "{}", version_line(row)).unwrap();
+    }
+    assert!(ORDERING.contains(&table), "docs/ordering.md is behind; put this into it:\n{table}");
+    for other in [
+        "| Stripe | `created`, then the states before and after |",
+        "| Standard Webhooks | `timestamp`, of each `data.id` and type up to its last full stop |",
+    ] {
+        assert!(ORDERING.contains(other), "{other}");
     }
 }
 

@@ -109,6 +109,6 @@ fn an_event_that_has_no_time_goes_by_its_arrival_and_says_so() {
     let at = chrono::DateTime::UNIX_EPOCH;
     let timed = Event { event_time: Some(EventTime { at, path: "updated_at" }), ..bare };
     assert_eq!(routes.plan(&source, &timed).flags(), []);
-    let version = Version { scale: "attempt", parts: vec![1], chain: None };
+    let version = Version { scale: "attempt".into(), parts: vec![1], chain: None };
     assert_eq!(routes.plan(&source, &Event { version: Some(&version), ..bare }).flags(), []);
 }

@@ -13,6 +13,8 @@ mod matrix;
 #[cfg(feature = "failpoints")]
 mod points;
 mod shutdown;
+#[cfg(feature = "failpoints")]
+mod within;
 
 /// Two routes, so that each event has a delivery in a lane and one without. One delivery runs at a time, so that a crash hits
 /// one; times are short, so that what a dead process held is soon free.

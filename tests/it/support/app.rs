@@ -8,12 +8,14 @@ use oncehook::{
     app::{App, Role},
     clock::Clock,
     config::{self, Environment, LoadOptions},
+    handler::Handlers,
     run,
 };
 use sqlx::PgConnection;
 use tempfile::TempDir;
 
 use super::{
+    clock,
     cluster::{self, TestDatabase},
     sender::Sender,
     wire::Wire,
@@ -76,6 +78,7 @@ pub struct TestApp {
     database_url: String,
     config_text: String,
     folder: TempDir,
+    handlers: Handlers,
     /// Made once: a client reads the system's certificates, which takes longer than a test.
     sender: OnceLock<Sender>,
     may_leave_work: bool,
@@ -89,12 +92,25 @@ impl TestApp {
 
     /// With the configuration above and `more` TOML behind it. `{folder}` stands for a folder of the test's.
     pub async fn start_with(more: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, &format!("{CONFIG}\n{more}"), RECEIVER).await
+        Self::start_from(&format!("{CONFIG}\n{more}")).await
     }
 
     /// With another configuration altogether.
     pub async fn start_from(config_text: &str) -> Self {
-        Self::start_on(cluster::fresh_database().await, config_text, RECEIVER).await
+        Self::start_with_handlers(config_text, Handlers::new()).await
+    }
+
+    /// With another configuration and Rust handlers.
+    pub async fn start_with_handlers(config_text: &str, handlers: Handlers) -> Self {
+        Self::start_on(cluster::fresh_database().await, config_text, handlers).await
+    }
+
+    /// With another configuration altogether, and a way to the database that can be cut.
+    pub async fn start_from_behind_wire(config_text: &str) -> (Self, Wire) {
+        let database = cluster::fresh_database().await;
+        let wire = Wire::to(&database).await;
+        let url = wire.url();
+        (Self::start_by(database, url, config_text, Handlers::new()).await, wire)
     }
 
     /// The configuration above with `more` keys in one of its tables, or in a new one.
@@ -114,28 +130,25 @@ impl TestApp {
 
     /// With the configuration above, on a database that the test has changed.
     pub async fn start_in(database: TestDatabase, more: &str) -> Self {
-        Self::start_on(database, &format!("{CONFIG}\n{more}"), RECEIVER).await
+        Self::start_on(database, &format!("{CONFIG}\n{more}"), Handlers::new()).await
     }
 
     /// With the configuration above, and a way to the database that can be cut.
     pub async fn start_behind_wire(more: &str) -> (Self, Wire) {
-        let database = cluster::fresh_database().await;
-        let wire = Wire::to(&database).await;
-        let url = wire.url();
-        (Self::start_by(database, url, &format!("{CONFIG}\n{more}"), RECEIVER).await, wire)
+        Self::start_from_behind_wire(&format!("{CONFIG}\n{more}")).await
     }
 
-    async fn start_on(database: TestDatabase, config_text: &str, role: Role) -> Self {
+    async fn start_on(database: TestDatabase, config_text: &str, handlers: Handlers) -> Self {
         let url = database.url().to_owned();
-        Self::start_by(database, url, config_text, role).await
+        Self::start_by(database, url, config_text, handlers).await
     }
 
-    async fn start_by(database: TestDatabase, database_url: String, config_text: &str, role: Role) -> Self {
+    async fn start_by(database: TestDatabase, database_url: String, config_text: &str, handlers: Handlers) -> Self {
         let mut conn = database.connect().await;
-        make_clock_movable(&mut conn).await;
+        clock::make_movable(&mut conn).await;
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::system();
-        let app = start_app(&database_url, config_text, &folder, &clock, role).await;
+        let app = start_app(&database_url, config_text, &folder, &clock, RECEIVER, &handlers).await;
         let config_text = config_text.to_owned();
         Self {
             app: Some(app),
@@ -144,6 +157,7 @@ impl TestApp {
             database_url,
             config_text,
             folder,
+            handlers,
             sender: OnceLock::new(),
             may_leave_work: false,
         }
@@ -151,7 +165,13 @@ impl TestApp {
 
     /// A second process on the same database, as far as one process can be two.
     pub async fn another(&self) -> App {
-        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, RECEIVER).await
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, RECEIVER, &self.handlers).await
+    }
+
+    /// A process on the same database that runs deliveries by itself, until it is stopped.
+    pub async fn another_that_works(&self) -> App {
+        let role = Role { receives: false, works: true };
+        start_app(&self.database_url, &self.config_text, &self.folder, &self.clock, role, &self.handlers).await
     }
 
     /// The appliance.
@@ -250,7 +270,14 @@ impl Drop for TestApp {
     }
 }
 
-async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, clock: &Clock, role: Role) -> App {
+async fn start_app(
+    database_url: &str,
+    config_text: &str,
+    folder: &TempDir,
+    clock: &Clock,
+    role: Role,
+    handlers: &Handlers,
+) -> App {
     let file = folder.path().join("oncehook.toml");
     let data_dir = folder.path().join("data");
     let text = config_text.replace("{folder}", folder.path().to_str().unwrap());
@@ -268,16 +295,6 @@ async fn start_app(database_url: &str, config_text: &str, folder: &TempDir, cloc
     .collect();
     let options = LoadOptions { file: Some(file), environment, may_generate: true };
     let loaded = config::load(&options).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    App::start(loaded.config, clock.clone(), role).await.unwrap_or_else(|error| panic!("{error:#}"))
-}
-
-/// Puts a clock that the test moves in place of the database's. PostgreSQL inlines the function, in tests as elsewhere.
-async fn make_clock_movable(conn: &mut PgConnection) {
-    let statements = "
-        create schema oncehook_test;
-        create table oncehook_test.clock (moved interval not null);
-        insert into oncehook_test.clock values (interval '0');
-        create or replace function oncehook.now() returns timestamptz language sql stable parallel safe
-            as 'select pg_catalog.now() + (select moved from oncehook_test.clock)';";
-    sqlx::raw_sql(statements).execute(conn).await.unwrap();
+    let started = App::start_with(loaded.config, clock.clone(), role, handlers.clone()).await;
+    started.unwrap_or_else(|error| panic!("{error:#}"))
 }

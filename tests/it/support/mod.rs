@@ -3,6 +3,7 @@
 pub mod app;
 pub mod bench;
 pub mod caller;
+mod clock;
 pub mod cluster;
 pub mod connection;
 pub mod database;
@@ -10,6 +11,8 @@ pub mod destination;
 pub mod evidence;
 pub mod invariants;
 mod keeper;
+pub mod ledger;
+pub mod lifeline;
 pub mod log;
 pub mod own_cluster;
 pub mod parcel;
