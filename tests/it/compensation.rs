@@ -70,6 +70,8 @@ async fn a_dead_delivery_that_is_asked_for_again_waits_for_its_compensation() {
     assert_eq!((bench.script.begun(), bench.state(told[0]).await), (vec![dead], DeliveryState::Queued));
     let mut conn = bench.pool().acquire().await.unwrap();
     retry_delivery(&mut conn, &bench.ctx.doorbell, dead).await.unwrap().unwrap();
+    let (first, second) = (bench.column::<i64>(told[0], "seq").await, bench.column::<i64>(dead, "seq").await);
+    assert!(first < second, "the lane would have two heads: {first} and {second}");
     bench.drain().await;
     assert_eq!(bench.script.begun(), [dead, told[0], dead]);
 }

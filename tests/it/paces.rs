@@ -2,70 +2,68 @@
 
 use std::{sync::Arc, time::Duration};
 
-use oncehook::{
-    config::Config,
-    domain::{DeliveryRef, DeliveryState},
-    run::drain_due,
-};
-use tokio::sync::Semaphore;
+use oncehook::{config::Config, domain::DeliveryState, run::drain_due};
+use tokio::{sync::Semaphore, task::JoinSet};
 
-use crate::support::{
-    bench::Bench,
-    script::{Moment, Step},
-};
+use crate::support::{bench::Bench, script::Step};
 
 fn deployer(config: &mut Config) -> &mut oncehook::config::Destination {
     config.destinations.get_mut(&"deployer".parse().unwrap()).unwrap()
 }
 
-/// The most attempts that were under way at once.
-fn most_at_once(log: &[Moment]) -> i32 {
-    let steps = log.iter().scan(0, |running, moment| {
-        *running += if matches!(moment, Moment::Begun(_)) { 1 } else { -1 };
-        Some(*running)
-    });
-    steps.max().unwrap_or(0)
+/// Six workers of two processes on eight lanes, while every attempt stays under way and the clock stands still: whoever finds
+/// no room has to leave its lane.
+async fn assert_two_at_a_time(change: impl FnOnce(&mut Config)) {
+    let bench = Arc::new(Bench::with(change).await);
+    let gate = Arc::new(Semaphore::new(0));
+    for lane in 0..8 {
+        let delivery = bench.record(Some(&format!("lane-{lane}"))).await;
+        bench.script.plan(delivery, [Step::Hold(gate.clone())]);
+    }
+    stop_clock_after_now(&bench).await;
+    let mut workers = JoinSet::new();
+    for number in 0..6 {
+        let bench = bench.clone();
+        workers.spawn(async move {
+            let worker = format!("host/{}/{number}", number % 2);
+            while drain_due(&bench.ctx, &worker).await.unwrap() > 0 {}
+        });
+    }
+    for _ in 0..4 {
+        tokio::select! {
+            () = bench.script.until_begun(3) => panic!("a third attempt began while two were under way"),
+            left = workers.join_next() => left.unwrap().unwrap(),
+        }
+    }
+    assert_eq!(bench.script.begun().len(), 2, "and there was room for two");
+    gate.add_permits(8);
+    while workers.join_next().await.is_some() {}
+    bench.set_clock(3_600).await;
+    bench.drain().await;
+    assert_eq!(bench.script.begun().len(), 8);
 }
 
-/// Six workers of two processes on twelve lanes; the first two deliveries stay until the gate opens.
-async fn run_with_a_limit(change: impl FnOnce(&mut Config)) -> (Arc<Bench>, Vec<DeliveryRef>) {
-    let bench = Arc::new(Bench::with(change).await);
-    let mut deliveries = Vec::new();
-    for lane in 0..12 {
-        deliveries.extend(bench.record_many(&format!("lane-{lane}"), 2).await);
-    }
-    for delivery in &deliveries {
-        bench.script.plan(*delivery, [Step::Yield(50)]);
-    }
-    let workers: Vec<_> = (0..6)
-        .map(|number| {
-            let bench = bench.clone();
-            tokio::spawn(async move {
-                let worker = format!("host/{}/{number}", number % 2);
-                while bench.count("select count(*) from oncehook.deliveries where finished_at is null").await > 0 {
-                    drain_due(&bench.ctx, &worker).await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for worker in workers {
-        worker.await.unwrap();
-    }
-    (bench, deliveries)
+/// A clock that stands still, a moment after everything so far was recorded.
+async fn stop_clock_after_now(bench: &Bench) {
+    let now: chrono::DateTime<chrono::Utc> =
+        sqlx::query_scalar("select pg_catalog.now() + interval '1 s'").fetch_one(bench.pool()).await.unwrap();
+    bench
+        .run_sql(&format!(
+            "create or replace function oncehook.now() returns timestamptz language sql stable parallel safe
+             as 'select timestamptz ''{}'''",
+            now.to_rfc3339()
+        ))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_more_deliveries_run_at_a_destination_than_its_limit() {
-    let (bench, deliveries) = run_with_a_limit(|config| deployer(config).concurrency = Some(2)).await;
-    assert_eq!(bench.script.begun().len(), deliveries.len());
-    assert!(most_at_once(&bench.script.log()) <= 2, "{}", most_at_once(&bench.script.log()));
+    assert_two_at_a_time(|config| deployer(config).concurrency = Some(2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_more_deliveries_of_a_route_run_than_its_limit() {
-    let (bench, deliveries) = run_with_a_limit(|config| config.routes[0].concurrency = Some(2)).await;
-    assert_eq!(bench.script.begun().len(), deliveries.len());
-    assert!(most_at_once(&bench.script.log()) <= 2, "{}", most_at_once(&bench.script.log()));
+    assert_two_at_a_time(|config| config.routes[0].concurrency = Some(2)).await;
 }
 
 #[tokio::test]
