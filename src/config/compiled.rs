@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use crate::{
-    domain::{DestinationName, RouteName, Secret, SourceName},
+    domain::{DestinationName, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
     verify::Scheme,
 };
@@ -134,6 +134,8 @@ pub struct Source {
     pub body_bytes_max: usize,
     /// Whether hooks that share a delivery id are kept apart.
     pub dedupe: Dedupe,
+    /// What becomes of bytes that came before under another delivery id.
+    pub replay_guard: ReplayGuard,
     /// The status of the answer to a conflict: 409, or 200 for senders that would retry for days.
     pub conflict_status: u16,
 }

@@ -106,6 +106,7 @@ static SOURCE: Schema = Schema {
         ("body_bytes_max", Size),
         ("dedupe", Text),
         ("on_conflict", Integer),
+        ("replay_guard", Text),
     ],
 };
 

@@ -15,7 +15,7 @@ use super::{
     tree::Place,
 };
 use crate::{
-    domain::{Secret, SourceName},
+    domain::{ReplayGuard, Secret, SourceName},
     provider::Provider,
 };
 
@@ -88,6 +88,7 @@ fn source(
         tolerance: tolerance(table, known),
         body_bytes_max,
         dedupe: dedupe(table, provider),
+        replay_guard: replay_guard(table, provider),
         conflict_status: conflict_status(table, provider),
     };
     (source, plan)
@@ -178,6 +179,20 @@ fn dedupe(table: &Reader<'_>, provider: Provider) -> Dedupe {
             Dedupe::PerEvent
         }
     }
+}
+
+fn replay_guard(table: &Reader<'_>, provider: Provider) -> ReplayGuard {
+    let default = if provider.signs_delivery_id() { ReplayGuard::Off } else { ReplayGuard::Flag };
+    let known = [ReplayGuard::Off, ReplayGuard::Flag, ReplayGuard::Reject];
+    let Some(text) = table.text("replay_guard", default.as_str()) else { return default };
+    known.into_iter().find(|guard| guard.as_str() == text).unwrap_or_else(|| {
+        table.mistake(
+            "replay_guard",
+            format!("is {text:?}, which says nothing about the same bytes under another delivery id"),
+            "write \"flag\" (take it, and say so on the receipt), \"reject\" (refuse it) or \"off\"",
+        );
+        default
+    })
 }
 
 fn conflict_status(table: &Reader<'_>, provider: Provider) -> u16 {

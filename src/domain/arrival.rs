@@ -26,6 +26,12 @@ pub enum Arrival {
     },
     /// The same payload was stored before.
     Duplicate(SeenBefore),
+    /// The same bytes were stored before under another delivery id, and the source refuses that; nothing of this request is
+    /// kept.
+    Replay {
+        /// The receipt of those bytes.
+        earlier: ReceiptId,
+    },
     /// Another payload was stored before under this delivery id; this one is kept as a conflict.
     Conflict(SeenBefore),
 }

@@ -21,6 +21,6 @@ pub use ids::{AttemptId, DeliveryRef, JobId, ParseIdError, ReceiptId};
 pub use lane::{LaneKey, OrderingKey};
 pub use names::{DestinationName, NameError, RouteName, SourceName};
 pub use payload_digest::Digest;
-pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt};
+pub use receipt::{DeliveryId, DeliveryIdError, EventTime, EventType, Flag, NewReceipt, ReplayGuard};
 pub use secret::{Fingerprint, Secret};
 pub use version::{Chain, Version};

@@ -127,6 +127,30 @@ impl Flag {
     }
 }
 
+/// What becomes of a request whose bytes came before under another delivery id. A provider that does not sign the id cannot
+/// keep a captured request from being sent again so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayGuard {
+    /// Nobody looks: the id is signed, or is in the body.
+    Off,
+    /// It is taken, and the receipt names the earlier one.
+    Flag,
+    /// It is refused, and nothing of it is kept.
+    Reject,
+}
+
+impl ReplayGuard {
+    /// The word for it in SQL and configuration.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Flag => "flag",
+            Self::Reject => "reject",
+        }
+    }
+}
+
 /// A verified and identified request, with the deliveries it needs if it turns out to be the first of its event.
 #[derive(Debug, Clone)]
 pub struct NewReceipt {
@@ -148,6 +172,8 @@ pub struct NewReceipt {
     pub event_time: Option<EventTime>,
     /// Where it stands in its subject's history.
     pub version: Option<Version>,
+    /// What becomes of it if the same bytes came before under another id.
+    pub replay_guard: ReplayGuard,
     /// When the last byte of the body had been read, by this node's clock.
     pub received_at: DateTime<Utc>,
     /// Digest of the body as it came.

@@ -87,8 +87,10 @@ impl Cluster {
     /// Those of the database.
     pub async fn terminate(&self, backend: i32) -> anyhow::Result<bool> {
         let mut conn = self.connect("oncehook").await?;
-        let ended = sqlx::query_scalar("select pg_terminate_backend($1)").bind(backend).fetch_one(&mut conn).await;
-        ended.context("failed to end a session")
+        let ended = sqlx::query_scalar("select pg_terminate_backend(pid) from pg_stat_activity where pid = $1");
+        let ended: Option<bool> =
+            ended.bind(backend).fetch_optional(&mut conn).await.context("failed to end a session")?;
+        Ok(ended == Some(true))
     }
 }
 

@@ -16,6 +16,7 @@ use nix::{
 };
 use rand::RngExt as _;
 use tokio::{
+    net::TcpStream,
     process::{Child, Command},
     sync::watch,
     time::Instant,
@@ -64,6 +65,8 @@ struct State {
 struct Running {
     pid: i32,
     since: Instant,
+    /// It was told to end.
+    is_doomed: bool,
 }
 
 impl Member {
@@ -114,22 +117,33 @@ impl Member {
         }
         let child = spawn(&self.recipe)?;
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).context("a process has no number")?;
-        state.running = Some(Running { pid, since: Instant::now() });
+        state.running = Some(Running { pid, since: Instant::now(), is_doomed: false });
         Ok(Some(child))
     }
 
-    /// Its process, if it has run for at least `age`.
-    pub fn pid(&self, age: Duration) -> Option<i32> {
-        self.state().running.filter(|running| running.since.elapsed() >= age).map(|running| running.pid)
+    /// Its process, if there is one.
+    pub fn pid(&self) -> Option<i32> {
+        self.state().running.map(|running| running.pid)
     }
 
-    /// Signals it, if it runs, and says which process that was. `hold` keeps its successor from starting for so long.
-    pub fn signal(&self, signal: Signal, hold: Duration) -> Option<i32> {
+    /// Whether it has listened, and so worked, for some time, and was not told to end.
+    pub async fn is_grown_up(&self, age: Duration) -> bool {
+        let is_old = |running: Running| running.since.elapsed() >= age && !running.is_doomed;
+        self.state().running.is_some_and(is_old) && TcpStream::connect(self.recipe.address).await.is_ok()
+    }
+
+    /// Signals its process, if it still runs and was not told to end.
+    pub fn signal(&self, signal: Signal) -> Option<i32> {
         // The lock is held meanwhile: a process that is not yet known to be gone is not yet forgotten by the kernel.
         let mut state = self.state();
-        let pid = state.running?.pid;
-        state.held_until = Some(Instant::now() + hold);
-        kill(Pid::from_raw(pid), signal).ok().map(|()| pid)
+        let running = state.running.as_mut().filter(|running| !running.is_doomed)?;
+        running.is_doomed |= matches!(signal, Signal::SIGKILL | Signal::SIGTERM);
+        kill(Pid::from_raw(running.pid), signal).ok().map(|()| running.pid)
+    }
+
+    /// Keeps a successor from starting for so long.
+    pub fn hold(&self, time: Duration) {
+        self.state().held_until = Some(Instant::now() + time);
     }
 
     /// How its last process ended.
@@ -148,7 +162,7 @@ impl Member {
     /// When it does not within a minute.
     pub async fn until_up(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
-        while tokio::net::TcpStream::connect(self.recipe.address).await.is_err() {
+        while TcpStream::connect(self.recipe.address).await.is_err() {
             if begun.elapsed() > UP_WITHIN {
                 let (name, log) = (&self.recipe.name, self.recipe.log.display());
                 anyhow::bail!("{name} does not come up; its log is {log}");

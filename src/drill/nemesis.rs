@@ -29,8 +29,10 @@ use crate::clock::Clock;
 
 /// A process is struck once it has had time to take up work.
 const GROWN_UP: Duration = Duration::from_millis(400);
+/// The database is struck again once it has been up for so long: where nothing is done, nothing can be lost.
+const BREATH: Duration = Duration::from_millis(1_500);
 /// How long a fault waits for something to strike.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// One killed process in so many is started again only after its leases are over, so that others take over its work.
 const HELD: u32 = 4;
 
@@ -46,6 +48,7 @@ struct Struck {
     target: String,
     pid: i32,
     at_us: i64,
+    until_us: i64,
 }
 
 /// What it strikes, and where it writes.
@@ -97,45 +100,47 @@ impl<'a> Nemesis<'a> {
             tokio::time::sleep_until(begun + at).await;
             let struck = match fault {
                 Fault::Kill9 | Fault::Sigterm => self.strike_process(fault, &mut rng).await,
-                Fault::Sigstop => self.pause_process(&mut rng).await,
+                Fault::Sigstop => self.pause_process().await,
                 Fault::PgImmediate => {
                     let away = Duration::from_millis(rng.random_range(0..500));
                     let at_us = now();
-                    Some(Struck { target: "postgresql".to_owned(), pid: self.cluster.crash(away).await?, at_us })
+                    let pid = self.cluster.crash(away).await?;
+                    Some(Struck::of("postgresql", pid, at_us))
                 }
                 Fault::BackendKill => self.strike_backend(&mut rng).await,
             };
-            let Some(Struck { target, pid, at_us }) = struck else { continue };
+            if fault.is_of_the_database() {
+                tokio::time::sleep(BREATH).await;
+            }
+            let Some(Struck { target, pid, at_us, until_us }) = struck else { continue };
             self.counts[&fault].fetch_add(1, Ordering::Relaxed);
-            let line = json!({ "at_us": at_us, "until_us": now(), "fault": fault, "target": target, "pid": pid });
+            let line = json!({ "at_us": at_us, "until_us": until_us, "fault": fault, "target": target, "pid": pid });
             self.journal.write(&line)?;
         }
         Ok(())
     }
 
     async fn strike_process(&self, fault: Fault, rng: &mut StdRng) -> Option<Struck> {
-        let member = self.grown_up_target().await?;
+        let members: Vec<_> = self.fleet.members().collect();
+        let member = self.grown_up(&members).await?;
         let signal = if fault == Fault::Kill9 { Signal::SIGKILL } else { Signal::SIGTERM };
         let hold = if rng.random_range(0..HELD) == 0 { LEASE.mul_f64(1.3) } else { Duration::ZERO };
         let at_us = now();
-        let pid = member.signal(signal, hold)?;
-        Some(Struck { target: member.name().to_owned(), pid, at_us })
+        member.hold(hold);
+        let pid = member.signal(signal)?;
+        Some(Struck::of(member.name(), pid, at_us))
     }
 
     /// Workers only: a paused receiver merely keeps its senders waiting.
-    async fn pause_process(&self, rng: &mut StdRng) -> Option<Struck> {
-        let workers = &self.fleet.workers;
-        let member = &workers[rng.random_range(0..workers.len())];
-        let begun = Instant::now();
-        while member.pid(GROWN_UP).is_none() && begun.elapsed() < PATIENCE {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+    async fn pause_process(&self) -> Option<Struck> {
+        let workers: Vec<_> = self.fleet.workers.iter().collect();
+        let member = self.grown_up(&workers).await?;
         let at_us = now();
-        let pid = member.signal(Signal::SIGSTOP, Duration::ZERO)?;
+        let pid = member.signal(Signal::SIGSTOP)?;
         tokio::time::sleep(LEASE.mul_f64(1.5)).await;
         // Somebody else may have killed it meanwhile: then this wakes nobody, or its successor, who is awake.
-        member.signal(Signal::SIGCONT, Duration::ZERO);
-        Some(Struck { target: member.name().to_owned(), pid, at_us })
+        member.signal(Signal::SIGCONT);
+        Some(Struck::of(member.name(), pid, at_us))
     }
 
     async fn strike_backend(&self, rng: &mut StdRng) -> Option<Struck> {
@@ -154,7 +159,7 @@ impl<'a> Nemesis<'a> {
                     self.cluster.terminate(backend).await.unwrap_or(false)
                 };
                 if is_done {
-                    return Some(Struck { target: "postgresql session".to_owned(), pid: backend, at_us });
+                    return Some(Struck::of("postgresql session", backend, at_us));
                 }
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -162,20 +167,26 @@ impl<'a> Nemesis<'a> {
         None
     }
 
-    /// The next process in turn that has had time to work.
-    async fn grown_up_target(&self) -> Option<Arc<Member>> {
-        let members: Vec<&Arc<Member>> = self.fleet.members().collect();
+    /// The next in turn that has had time to work.
+    async fn grown_up(&self, members: &[&Arc<Member>]) -> Option<Arc<Member>> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             for _ in 0..members.len() {
                 let member = members[self.next_target.fetch_add(1, Ordering::Relaxed) % members.len()];
-                if member.pid(GROWN_UP).is_some() {
+                if member.is_grown_up(GROWN_UP).await {
                     return Some(member.clone());
                 }
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         None
+    }
+}
+
+impl Struck {
+    /// It is over now.
+    fn of(target: &str, pid: i32, at_us: i64) -> Self {
+        Self { target: target.to_owned(), pid, at_us, until_us: now() }
     }
 }
 

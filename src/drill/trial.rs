@@ -171,7 +171,8 @@ impl Notes {
         let routes: Vec<_> = (cast.site.ways.iter())
             .map(|way| json!({ "name": way.name, "source": "github", "order": way.order }))
             .collect();
-        let faults: BTreeMap<_, _> = scale.faults.iter().map(|(fault, count)| (fault.name(), count * 9 / 10)).collect();
+        let faults: BTreeMap<_, _> =
+            scale.faults.iter().map(|(fault, count)| (fault.name(), (count * 9 / 10).max(1))).collect();
         let text = json!({
             "seed": order.seed,
             "profile": order.profile.name(),

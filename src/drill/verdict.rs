@@ -22,7 +22,7 @@ pub fn of_the_drill(
 ) -> Vec<Verdict> {
     let verdict = |name: &str, passed, detail| Verdict { name: name.to_owned(), passed, detail };
     let short: Vec<String> = (scale.faults.iter())
-        .filter(|(fault, planned)| faults.get(fault).copied().unwrap_or(0) * 10 < planned * 9)
+        .filter(|(fault, planned)| faults.get(fault).copied().unwrap_or(0) < (planned * 9 / 10).max(1))
         .map(|(fault, planned)| {
             format!("{} {} times, planned {planned}", fault.name(), faults.get(fault).copied().unwrap_or(0))
         })

@@ -51,6 +51,7 @@ impl Answered {
             Arrival::First { .. } => Turnout::Accepted,
             Arrival::Duplicate(_) => Turnout::Duplicate,
             Arrival::Conflict(_) => Turnout::Conflict,
+            Arrival::Replay { .. } => Turnout::Replay,
         }
     }
 
@@ -66,6 +67,12 @@ impl Answered {
             })),
             Arrival::Duplicate(seen) => HttpResponse::Ok().json(duplicate(seen)),
             Arrival::Conflict(seen) => conflict(source, seen),
+            Arrival::Replay { earlier } => HttpResponse::Conflict().json(json!({
+                "status": "suspected_replay",
+                "receipt": earlier,
+                "detail": "the same bytes came before under another delivery id; nothing of this request is kept. To take it, set \
+                           replay_guard = \"flag\" on the source",
+            })),
         }
     }
 }

@@ -182,6 +182,7 @@ fn new_receipt(
         ordering_key: identity.ordering_key,
         event_time: identity.event_time,
         version: identity.version,
+        replay_guard: source.replay_guard,
         received_at: incoming.received_at,
         body_digest: identity.body_digest,
         normalised_digest: identity.normalised_digest,

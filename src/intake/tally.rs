@@ -16,6 +16,8 @@ pub enum Turnout {
     Duplicate,
     /// Seen before with another payload.
     Conflict,
+    /// The same bytes under another id, refused.
+    Replay,
     /// No valid signature.
     Unverified,
     /// Not understood.
@@ -32,10 +34,11 @@ pub enum Turnout {
 
 impl Turnout {
     /// All of them, in the order of the counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Accepted,
         Self::Duplicate,
         Self::Conflict,
+        Self::Replay,
         Self::Unverified,
         Self::Malformed,
         Self::TooLarge,
@@ -51,6 +54,7 @@ impl Turnout {
             Self::Accepted => "accepted",
             Self::Duplicate => "duplicate",
             Self::Conflict => "conflict",
+            Self::Replay => "suspected_replay",
             Self::Unverified => "unverified",
             Self::Malformed => "malformed",
             Self::TooLarge => "too_large",

@@ -69,6 +69,17 @@ impl Provider {
         }
     }
 
+    /// Whether the delivery id is covered by the signature. GitHub signs the body only
+    /// (docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries), so that a captured request can come again
+    /// under another id.
+    #[must_use]
+    pub fn signs_delivery_id(self) -> bool {
+        match self {
+            Self::GitHub => false,
+            Self::Stripe | Self::StandardWebhooks => true,
+        }
+    }
+
     /// How far a signed timestamp may be from now, both ways, unless a source says otherwise: 300 s, as in the SDKs of
     /// Stripe and of Standard Webhooks. `None`: the provider signs no timestamp.
     #[must_use]

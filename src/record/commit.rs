@@ -121,11 +121,14 @@ impl Committer {
     async fn record(&self, conn: &mut PgConnection, items: &mut [Item<'_>]) -> crate::store::Result<()> {
         let mut open: Vec<_> = items.iter_mut().filter(|item| item.is_open()).collect();
         crash_point("before_record")?;
-        let stored = record_new(conn, &open.iter().map(|item| item.new).collect::<Vec<_>>()).await?;
+        let recorded = record_new(conn, &open.iter().map(|item| item.new).collect::<Vec<_>>()).await?;
         crash_point("after_record")?;
         open.retain_mut(|item| {
             let receipt = item.new.id;
-            item.outcome = stored.contains(&receipt).then_some(Ok(Arrival::First { receipt }));
+            item.outcome = match recorded.rejected.get(&receipt) {
+                Some(&earlier) => Some(Ok(Arrival::Replay { earlier })),
+                None => recorded.stored.contains(&receipt).then_some(Ok(Arrival::First { receipt })),
+            };
             item.is_open()
         });
         if open.is_empty() {

@@ -153,7 +153,8 @@ pub async fn receipt_of_delivery(conn: &mut PgConnection, delivery: DeliveryRef)
 async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<ReceiptFacts>> {
     let row = sqlx::query!(
         "select source, delivery_id, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
-                recorded_at, body_digest, normalised_digest, body_bytes, secret_fingerprint, signed_at, remote_address, flags
+                recorded_at, body_digest, normalised_digest, body_bytes, secret_fingerprint, signed_at, remote_address, flags,
+                replay_of
          from oncehook.receipts where id = $1",
         id.uuid()
     )
@@ -176,8 +177,18 @@ async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<R
         secret_fingerprint: row.secret_fingerprint,
         signed_at: row.signed_at,
         remote_address: row.remote_address,
-        flags: row.flags,
+        flags: row.flags.into_iter().map(|flag| explained(flag, row.replay_of)).collect(),
     }))
+}
+
+/// The flag of a suspected replay, with the receipt that was first.
+fn explained(flag: String, replay_of: Option<uuid::Uuid>) -> String {
+    match (flag.as_str(), replay_of.map(ReceiptId::from)) {
+        ("suspected_replay", Some(first)) => {
+            format!("suspected_replay: the same bytes came before under another delivery id, as {first}")
+        }
+        _ => flag,
+    }
 }
 
 /// Takes no locks.

@@ -2,13 +2,22 @@
 //!
 //! Payloads, deliveries, lanes and jobs go with them, in one statement and so in one transaction. Never updates what is there.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::domain::{Fingerprint, Flag, NewReceipt, OrderingKey, ReceiptId, Version};
+
+/// What the statement did.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// The receipts that were written.
+    pub stored: HashSet<ReceiptId>,
+    /// Those that were not, since their bytes had come before under another id, and the earlier receipt.
+    pub rejected: HashMap<ReceiptId, ReceiptId>,
+}
 
 /// Writes the receipts of `batch` whose event is new, and tells which those are.
 ///
@@ -17,11 +26,11 @@ use crate::domain::{Fingerprint, Flag, NewReceipt, OrderingKey, ReceiptId, Versi
 ///
 /// Locks, in this order: the lanes concerned, sorted (no write if the lane is open); then the receipts' identities, sorted.
 /// Every recorder takes them in this order, so recorders cannot deadlock, and a lane's sequence is its commit order.
-pub async fn record_new(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate::store::Result<HashSet<ReceiptId>> {
+pub async fn record_new(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate::store::Result<Recorded> {
     let batch = first_of_each_event(batch);
     let receipts = ReceiptColumns::of(&batch);
     let planned = PlannedColumns::of(&batch);
-    let recorded = sqlx::query_file_scalar!(
+    let rows = sqlx::query_file!(
         "src/store/record_new.sql",
         &receipts.id,
         &receipts.source as &[&str],
@@ -55,10 +64,18 @@ pub async fn record_new(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate
         &receipts.version_from as &[Option<&str>],
         &receipts.version_to as &[Option<&str>],
         &receipts.chain_first,
+        &receipts.replay_guard as &[&str],
     )
     .fetch_all(conn)
     .await?;
-    Ok(recorded.into_iter().map(ReceiptId::from).collect())
+    let mut recorded = Recorded::default();
+    for row in rows {
+        match row.rejected_for {
+            None => drop(recorded.stored.insert(row.id.into())),
+            Some(earlier) => drop(recorded.rejected.insert(row.id.into(), earlier.into())),
+        }
+    }
+    Ok(recorded)
 }
 
 fn first_of_each_event<'a>(batch: &[&'a NewReceipt]) -> Vec<&'a NewReceipt> {
@@ -96,6 +113,7 @@ struct ReceiptColumns<'a> {
     version_from: Vec<Option<&'a str>>,
     version_to: Vec<Option<&'a str>>,
     chain_first: Vec<bool>,
+    replay_guard: Vec<&'a str>,
 }
 
 impl<'a> ReceiptColumns<'a> {
@@ -121,6 +139,7 @@ impl<'a> ReceiptColumns<'a> {
             columns.headers.push(new.headers.to_wire());
             columns.body.push(&new.body);
             columns.push_version(new.version.as_ref());
+            columns.replay_guard.push(new.replay_guard.as_str());
         }
         columns
     }

@@ -2,20 +2,37 @@ with incoming as (
     select *
     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
                 $9::text[], $10::timestamptz[], $11::bytea[], $12::bytea[], $13::text[], $14::timestamptz[], $15::text[],
-                $16::text[], $17::bytea[], $18::bytea[], $28::text[], $29::text[], $30::text[], $31::text[], $32::bool[])
+                $16::text[], $17::bytea[], $18::bytea[], $28::text[], $29::text[], $30::text[], $31::text[], $32::bool[],
+                $33::text[])
          with ordinality
          as i (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path,
                received_at, body_digest, normalised_digest, secret_fingerprint, signed_at, remote_address, flags, headers,
-               body, version, version_scale, version_from, version_to, chain_first, place)
+               body, version, version_scale, version_from, version_to, chain_first, replay_guard, place)
 ),
 -- Events that were seen before are left out here, so that they open no lanes; a race is settled by the constraint below.
-unseen as (
+unheard as (
     select i.*
     from incoming i
     -- A lookup for each row, by its form and not by the planner's choice: a plan that was made while the table was small would
     -- go on reading all of it.
     where (select r.id from oncehook.receipts r
            where r.source = i.source and r.delivery_id = i.delivery_id and r.hook_scope = i.hook_scope limit 1) is null
+),
+-- The same bytes under another id, stored before or earlier in this batch.
+suspected as (
+    select u.id, coalesce((select r.id from oncehook.receipts r
+                           where r.source = u.source and r.body_digest = u.body_digest and r.is_watched
+                             and r.delivery_id <> u.delivery_id limit 1),
+                          case when first_value(u.delivery_id) over same_bytes <> u.delivery_id
+                               then first_value(u.id) over same_bytes end) as replay_of
+    from unheard u
+    where u.replay_guard <> 'off'
+    window same_bytes as (partition by u.source, u.body_digest order by u.place)
+),
+unseen as (
+    select u.*, s.replay_of
+    from unheard u left join suspected s on s.id = u.id
+    where s.replay_of is null or u.replay_guard <> 'reject'
 ),
 planned as (
     select p.*
@@ -45,11 +62,13 @@ stored as (
     insert into oncehook.receipts (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time,
                                    event_time_path, received_at, body_digest, normalised_digest, body_bytes,
                                    secret_fingerprint, signed_at, remote_address, flags, version, version_scale, version_from,
-                                   version_to, chain_first)
+                                   version_to, chain_first, is_watched, replay_of)
     select id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
            body_digest, normalised_digest, octet_length(body), secret_fingerprint, signed_at, remote_address,
-           case when flags = '' then '{}' else string_to_array(flags, e'\x1f') end,
-           version::bigint[], version_scale, version_from, version_to, chain_first
+           case when flags = '' then '{}' else string_to_array(flags, e'\x1f') end
+           || case when replay_of is null then '{}'::text[] else '{suspected_replay}' end,
+           version::bigint[], version_scale, version_from, version_to, chain_first,
+           replay_guard <> 'off', replay_of
     from unseen
     where (select count(*) from opened) >= 0  -- the lanes are locked before the first receipt
     order by source, delivery_id, hook_scope, place
@@ -87,4 +106,7 @@ rung as (
           from planned p join stored s on s.id = p.receipt_id
           where p.ordering_key is null) j
 )
-select id as "id!" from stored
+select id as "id!", null::uuid as rejected_for from stored
+union all
+select s.id, s.replay_of from suspected s join unheard u on u.id = s.id
+where s.replay_of is not null and u.replay_guard = 'reject'

@@ -25,6 +25,7 @@ mod record_faults;
 mod record_plans;
 mod record_races;
 mod recording;
+mod replay_guard;
 mod rescue;
 mod retries;
 #[cfg(feature = "sabotage")]

@@ -43,7 +43,7 @@ fn batch(size: usize, round: usize) -> Vec<NewReceipt> {
 
 async fn record(conn: &mut PgConnection, events: &[NewReceipt], arrivals_kept: i32) {
     let all: Vec<_> = events.iter().collect();
-    let stored = record_new(conn, &all).await.unwrap();
+    let stored = record_new(conn, &all).await.unwrap().stored;
     assert_eq!(stored.len(), events.iter().filter(|event| event.delivery_id.as_str().starts_with("new")).count());
     let rest: Vec<_> = all.into_iter().filter(|event| !stored.contains(&event.id)).collect();
     let seen = classify_seen_before(conn, &rest).await.unwrap();

@@ -218,7 +218,7 @@ async fn a_recorder_waits_for_the_one_that_records_into_the_same_lane() {
             .map(|(name, lane)| event(&format!("{name}-{round}"), Some(lane), "{}"));
         let mut tx = one.begin().await.unwrap();
         record_new(&mut tx, &[&first]).await.unwrap();
-        assert_eq!(record_new(&mut other, &[&elsewhere]).await.unwrap().len(), 1, "other lanes do not wait");
+        assert_eq!(record_new(&mut other, &[&elsewhere]).await.unwrap().stored.len(), 1, "other lanes do not wait");
         let batch = [&second];
         let mut waiting = Box::pin(record_new(&mut other, &batch));
         tokio::select! {
@@ -226,7 +226,7 @@ async fn a_recorder_waits_for_the_one_that_records_into_the_same_lane() {
             () = until_somebody_waits_for_a_lock(&mut watcher) => {}
         }
         tx.commit().await.unwrap();
-        assert_eq!(waiting.await.unwrap().len(), 1);
+        assert_eq!(waiting.await.unwrap().stored.len(), 1);
     }
     let order = "select array_agg(r.delivery_id order by d.seq) from oncehook.deliveries d
         join oncehook.receipts r on r.id = d.receipt_id where d.ordering_key = 'lane'";
@@ -238,7 +238,7 @@ async fn a_recorder_waits_for_the_one_that_records_into_the_same_lane() {
 /// As the committer does it; gives how many were new.
 async fn record_all(conn: &mut PgConnection, events: &[NewReceipt]) -> usize {
     let all: Vec<_> = events.iter().collect();
-    let stored = record_new(conn, &all).await.expect("no deadlock surfaces");
+    let stored = record_new(conn, &all).await.expect("no deadlock surfaces").stored;
     let rest: Vec<_> = all.into_iter().filter(|event| !stored.contains(&event.id)).collect();
     let seen = classify_seen_before(conn, &rest).await.unwrap();
     assert_eq!(seen.len(), rest.len(), "what was not stored was seen before");

@@ -28,6 +28,9 @@ const TRIES_MAX: u32 = 60;
 /// One in so many lost answers is never asked for again: its outcome stays unknown.
 const FORGOTTEN: u32 = 10;
 
+/// The state of a request that reached nobody.
+pub const UNREACHABLE: &str = "unreachable";
+
 /// What came of one request. No status: nobody knows.
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -45,6 +48,11 @@ impl Answer {
     /// Whether the sender may take it for stored.
     pub fn is_acknowledged(&self) -> bool {
         self.status.is_some_and(|status| (200..300).contains(&status) || status == 409)
+    }
+
+    /// Whether it may be stored although nobody said so.
+    pub fn is_lost(&self) -> bool {
+        self.status.is_none() && self.state.is_none()
     }
 
     /// Whether sending again may help.
@@ -162,7 +170,7 @@ impl Sender {
             let receiver = rng.random_range(0..self.receivers.len());
             let answer = self.post(event, letter, variant, receiver, first_number).await?;
             first_number = first_number.or(Some(answer.number));
-            let is_forgotten = answer.status.is_none() && rng.random_range(0..FORGOTTEN) == 0;
+            let is_forgotten = answer.is_lost() && rng.random_range(0..FORGOTTEN) == 0;
             if !answer.is_worth_repeating() || is_forgotten {
                 self.tally.end(&answer);
                 return Ok(answer.is_acknowledged());
@@ -225,7 +233,11 @@ impl Sender {
                     receipt: text("receipt"),
                 }
             }
-            Err(_) => Answer { number: 0, status: None, state: None, receipt: None },
+            // Where no connection came about, nobody has the letter. In all other cases nobody knows.
+            Err(error) => {
+                let state = error.is_connect().then(|| UNREACHABLE.to_owned());
+                Answer { number: 0, status: None, state, receipt: None }
+            }
         }
     }
 

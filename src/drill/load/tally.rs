@@ -41,7 +41,7 @@ impl Tally {
     /// It was answered, or not.
     pub fn answer(&self, answer: &Answer) {
         let state = match (answer.status, &answer.state) {
-            (None, _) => "unknown".to_owned(),
+            (None, state) => state.clone().unwrap_or_else(|| "unknown".to_owned()),
             (Some(status), Some(state)) if status < 300 || status == 409 => state.clone(),
             (Some(status), _) => status.to_string(),
         };

@@ -199,7 +199,7 @@ impl Stage {
         .context("nobody holds the delivery")?;
         let pid: i32 =
             holder.split('/').nth(1).and_then(|pid| pid.parse().ok()).context("a worker without a number")?;
-        let is_ours = self.fleet.workers.iter().any(|worker| worker.pid(Duration::ZERO) == Some(pid));
+        let is_ours = self.fleet.workers.iter().any(|worker| worker.pid() == Some(pid));
         anyhow::ensure!(is_ours, "the delivery is held by process {pid}, which is none of ours");
         kill(Pid::from_raw(pid), Signal::SIGKILL).context("failed to kill the worker")
     }
