@@ -50,10 +50,10 @@ pub async fn apply(control: Sabotage, database_url: &str) -> anyhow::Result<()> 
 pub(super) fn scale(control: Sabotage) -> Scale {
     let (seconds, events, faults): (u64, usize, &[(Fault, usize)]) = match control {
         Sabotage::AnswerBeforeCommit => (10, 1_000, &[(Fault::Kill9, 6), (Fault::PgImmediate, 3)]),
-        Sabotage::AsynchronousCommit => (12, 1_000, &[(Fault::PgImmediate, 4)]),
+        Sabotage::AsynchronousCommit => (12, 2_000, &[(Fault::PgImmediate, 6)]),
         Sabotage::CheckThenInsert => (6, 1_000, &[]),
         Sabotage::MarkBeforeEffect => (8, 800, &[(Fault::Kill9, 6)]),
-        Sabotage::NoFencing => (16, 1_000, &[(Fault::Sigstop, 3)]),
+        Sabotage::NoFencing => (18, 3_000, &[(Fault::Sigstop, 4)]),
         Sabotage::LargerClaimBatches => (6, 600, &[]),
     };
     Scale {
@@ -73,7 +73,9 @@ pub(super) const DRAINED_WITHIN: Duration = Duration::from_secs(10);
 #[must_use]
 pub const fn expected(control: Sabotage) -> &'static [&'static str] {
     match control {
-        Sabotage::AnswerBeforeCommit | Sabotage::AsynchronousCommit => &["acknowledged is stored"],
+        Sabotage::AnswerBeforeCommit => &["acknowledged is stored"],
+        // A mark that is lost lets its attempt be opened, and its destination be called, a second time.
+        Sabotage::AsynchronousCommit => &["acknowledged is stored", "extra calls are explained"],
         Sabotage::CheckThenInsert => &["one receipt per event"],
         Sabotage::MarkBeforeEffect => &["no success before its effect"],
         Sabotage::NoFencing => {
