@@ -67,7 +67,7 @@ pub async fn check_constraints(conn: &mut PgConnection) -> sqlx::Result<()> {
 /// Those of the database.
 pub async fn tidy_session(conn: &mut PgConnection, idle: Duration) -> Result<()> {
     let statements = format!(
-        "reset session authorization; reset role; reset all; set local synchronous_commit = on;
+        "reset session authorization; reset role; reset all;
          set local idle_in_transaction_session_timeout = {}; discard temp; select pg_advisory_unlock_all()",
         milliseconds(idle)
     );
