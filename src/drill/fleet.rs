@@ -23,6 +23,8 @@ const SECRET_VARIABLE: &str = "ONCEHOOK_DRILL_SECRET";
 pub struct Way {
     /// Of the route, and of its destination.
     pub name: &'static str,
+    /// The source of its events.
+    pub source: &'static str,
     /// The keys of the destination's table.
     pub destination: String,
     /// `arrival` or `none`.
@@ -69,10 +71,10 @@ impl Site {
              [sources.github]\nprovider = \"github\"\nsecrets = [{{ env = \"{SECRET_VARIABLE}\" }}]\n",
             LEASE.as_secs()
         );
-        for Way { name, destination, order, events } in &self.ways {
+        for Way { name, source, destination, order, events } in &self.ways {
             let _ = write!(
                 text,
-                "\n[destinations.{name}]\n{destination}\n\n[[routes]]\nname = \"{name}\"\nsource = \"github\"\n\
+                "\n[destinations.{name}]\n{destination}\n\n[[routes]]\nname = \"{name}\"\nsource = \"{source}\"\n\
                  events = [\"{events}\"]\norder = \"{order}\"\ndestination = \"{name}\"\n\
                  retry = {{ attempts = 1000, initial = \"100ms\", max = \"2s\" }}\n"
             );

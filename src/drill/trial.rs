@@ -103,6 +103,7 @@ async fn start(order: &Order, ground: &Ground<'_>, scale: &Scale) -> anyhow::Res
         sink.until_up().await?;
     }
     let http = |name, sink: &str, order| Way {
+        source: "github",
         name,
         destination: format!("kind = \"http\"\nurl = \"http://{}/\"\ntimeout = \"2s\"", addresses[sink]),
         order,
@@ -115,7 +116,7 @@ async fn start(order: &Order, ground: &Ground<'_>, scale: &Scale) -> anyhow::Res
     ];
     if ledger::IS_ROUTED {
         let destination = ledger::DESTINATION.to_owned();
-        ways.push(Way { name: "ledger", destination, order: "arrival", events: "*" });
+        ways.push(Way { name: "ledger", source: "github", destination, order: "arrival", events: "*" });
     }
     let database_url = ground.cluster.url_of("oncehook");
     let site = Site { name: "load", database_url, ways, control: order.control() };

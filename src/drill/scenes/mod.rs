@@ -1,6 +1,7 @@
 //! Part one of the drill: small scenes, each the story of one promise, played with the real processes.
 
 mod crashes;
+mod outbox;
 mod repeats;
 mod stage;
 
@@ -36,6 +37,7 @@ const SCENES: &[(&str, Scene)] = &[
     ("the consumer exits with code 42 after its commit", |stage| Box::pin(crashes::exit_42(stage))),
     ("the answer is lost after the commit", |stage| Box::pin(crashes::lost_answer(stage))),
     ("the same id with another payload", |stage| Box::pin(repeats::other_payload(stage))),
+    ("the dispatcher of the outbox publishes twice", |stage| Box::pin(outbox::published_twice(stage))),
     ("the worker dies after the call, before its report", |stage| Box::pin(crashes::unreported_call(stage))),
     ("a retry that comes after the horizon", |stage| Box::pin(repeats::after_the_horizon(stage))),
 ];

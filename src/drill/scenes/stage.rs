@@ -79,14 +79,19 @@ impl Stage {
         let keeper = mortal.clone();
         tasks.spawn(async move { drop(keeper.keep().await) });
         mortal.until_up().await?;
-        let way = |name, address: SocketAddr, events| Way {
+        let way = |name, source, address: SocketAddr, events| Way {
             name,
+            source,
             destination: format!("kind = \"http\"\nurl = \"http://{address}/\"\ntimeout = \"10s\""),
             order: "arrival",
             events,
         };
         let database_url = cluster.url_of(DATABASE);
-        let ways = vec![way("consumer", consumer, "push"), way("mortal", mortal.address(), "issues")];
+        let ways = vec![
+            way("consumer", "github", consumer, "push"),
+            way("mortal", "github", mortal.address(), "issues"),
+            way("publisher", "outbox", consumer, "*"),
+        ];
         let site = Site { name: "scenes-", database_url: database_url.clone(), ways, control: None };
         site.migrate(ground).await?;
         let fleet = Fleet::start(ground, &site, NODES).await?;
@@ -223,6 +228,11 @@ impl PendingCall {
     pub fn answer(self, status: u16) {
         // A caller that was killed does not wait.
         let _ = self.answer.send(Reply::Status(status));
+    }
+
+    /// Breaks off in the middle of an answer.
+    pub fn lose_answer(self) {
+        let _ = self.answer.send(Reply::Reset);
     }
 }
 
