@@ -1,4 +1,4 @@
-//! What [[routes]] say about lanes: what waits for what, and what becomes of a lane when a delivery is stale or dead. It
+//! What `[[routes]]` say about lanes: what waits for what, and what becomes of a lane when a delivery is stale or dead. It
 //! checks that keys stand together that mean something together.
 
 use std::{ops::RangeInclusive, time::Duration};
