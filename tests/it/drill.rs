@@ -47,7 +47,7 @@ async fn a_short_drill_passes_and_leaves_nothing_behind() {
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((&report["verdict"], &report["seed"], &report["home"]), (&"PASS".into(), &5.into(), &Value::Null));
-    assert_eq!(report["scenes"].as_array().unwrap().len(), 9);
+    assert_eq!(report["scenes"].as_array().unwrap().len(), 10);
     assert!(report["checks"].as_array().unwrap().len() > 15);
     for fault in ["kill9", "sigterm", "sigstop", "pg_immediate", "backend_kill"] {
         assert!(report["load"]["faults"][fault].as_u64().unwrap() > 0, "{fault}: {report:#}");
