@@ -132,11 +132,12 @@ impl Member {
         self.state().running.is_some_and(is_old) && TcpStream::connect(self.recipe.address).await.is_ok()
     }
 
-    /// Signals its process, if it still runs and was not told to end.
+    /// Signals its process, if it still runs and was not told to end. SIGCONT reaches it in any case: a process that was
+    /// told to end while it was stopped hears of it only once it is awake.
     pub fn signal(&self, signal: Signal) -> Option<i32> {
         // The lock is held meanwhile: a process that is not yet known to be gone is not yet forgotten by the kernel.
         let mut state = self.state();
-        let running = state.running.as_mut().filter(|running| !running.is_doomed)?;
+        let running = state.running.as_mut().filter(|running| !running.is_doomed || signal == Signal::SIGCONT)?;
         running.is_doomed |= matches!(signal, Signal::SIGKILL | Signal::SIGTERM);
         kill(Pid::from_raw(running.pid), signal).ok().map(|()| running.pid)
     }
@@ -230,4 +231,29 @@ pub fn free_address() -> anyhow::Result<SocketAddr> {
         .map(|_| SocketAddr::from((Ipv4Addr::LOCALHOST, rng.random_range(12_000..30_000))))
         .find(|address| TcpListener::bind(address).is_ok())
         .context("found no free port between 12000 and 30000")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_that_was_told_to_end_while_it_was_stopped_ends_when_it_is_woken() {
+        let mut child = Command::new("sleep").arg("1000").kill_on_drop(true).spawn().unwrap();
+        let recipe = Recipe {
+            name: "sleeper".to_owned(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
+            log: PathBuf::new(),
+        };
+        let member = Roster::default().add(recipe);
+        let pid = i32::try_from(child.id().unwrap()).unwrap();
+        member.state().running = Some(Running { pid, since: Instant::now(), is_doomed: false });
+        for signal in [Signal::SIGSTOP, Signal::SIGTERM, Signal::SIGCONT] {
+            assert_eq!(member.signal(signal), Some(pid), "{signal}");
+        }
+        child.wait().await.unwrap();
+        assert_eq!(member.signal(Signal::SIGTERM), None, "told once");
+    }
 }
