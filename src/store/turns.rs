@@ -22,8 +22,9 @@ use crate::domain::{
 /// Who asks for a turn, and for what.
 #[derive(Debug, Clone)]
 pub struct Asking<'a> {
-    /// The job. A lane that belongs to another job gives it nothing. That is an economy; what keeps two workers apart is
-    /// the lock on the head's row, and the token.
+    /// The job. A lane that belongs to another job gives it nothing. What keeps two workers apart is the lock on the head's
+    /// row, and the token; but a job that is not the lane's must not retire it or park it, or promise P7 falls: the model
+    /// in tests/model shows how.
     pub job: JobId,
     /// What the job is for.
     pub work: &'a Work,
