@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use super::{DeliveryRef, DestinationName, JobId, OrderingKey, RouteName};
 
 /// Where a delivery stands. docs/lifecycle.md draws it, the CHECK in migrations holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryState {
     /// In line behind another delivery of its lane.
@@ -93,7 +93,7 @@ impl FromStr for DeliveryState {
 }
 
 /// What a delivery is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// To bring the event to its destination.

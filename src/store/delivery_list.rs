@@ -22,7 +22,7 @@ pub struct DeliveryFilter {
 }
 
 /// One delivery in a list.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct DeliveryLine {
     /// Its id.
     #[serde(rename = "delivery")]

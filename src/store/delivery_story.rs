@@ -8,7 +8,7 @@ use super::{Result, read, read_purpose, versions::find_version};
 use crate::domain::{AttemptId, DeliveryRef, DeliveryState, Purpose, ReceiptId, why_stale};
 
 /// A delivery, and all that was tried.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct DeliveryStory {
     /// Its id.
     #[serde(rename = "delivery")]
@@ -48,7 +48,7 @@ pub struct DeliveryStory {
 }
 
 /// That a delivery is older than what its lane had applied.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Staleness {
     /// The receipt that was applied.
     pub against: ReceiptId,
@@ -57,7 +57,7 @@ pub struct Staleness {
 }
 
 /// One try.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct AttemptFacts {
     /// Its id.
     #[serde(rename = "attempt")]

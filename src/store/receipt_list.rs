@@ -27,7 +27,7 @@ pub struct ReceiptFilter {
 }
 
 /// One receipt in a list.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct ReceiptLine {
     /// Its id.
     #[serde(rename = "receipt")]

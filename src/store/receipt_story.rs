@@ -13,7 +13,7 @@ use super::{
 use crate::domain::{DeliveryRef, Headers, ReceiptId, Version};
 
 /// A receipt, and all that happened to it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct ReceiptStory {
     /// What is known since it came in.
     #[serde(flatten)]
@@ -27,7 +27,7 @@ pub struct ReceiptStory {
 }
 
 /// What is known about a receipt since it came in.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct ReceiptFacts {
     /// Its id.
     #[serde(rename = "receipt")]
@@ -69,7 +69,7 @@ pub struct ReceiptFacts {
 }
 
 /// A later request for a receipt.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct LaterArrival {
     /// `duplicate` or `conflict`.
     pub kind: String,
@@ -84,7 +84,7 @@ pub struct LaterArrival {
 }
 
 /// Another payload that came under the delivery id of a receipt.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct ConflictFacts {
     /// Its number.
     pub conflict: i64,
