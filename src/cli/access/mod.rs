@@ -7,6 +7,7 @@ mod lookups;
 mod problem;
 mod remote;
 
+pub use self::lookups::ConflictTexts;
 use self::{local::LocalDesk, remote::Client};
 use super::Globals;
 

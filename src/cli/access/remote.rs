@@ -142,7 +142,10 @@ impl Client {
             match serde_json::from_slice(&body) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => {
-                    let of = format!("{} answered {status} with something that this version cannot read: {error}", request.url.path());
+                    let of = format!(
+                        "{} answered {status} with something that this version cannot read: {error}",
+                        request.url.path()
+                    );
                     anyhow::bail!("{of}{}", self.version_hint().await);
                 }
             }
@@ -170,7 +173,9 @@ impl Client {
                     tries += 1;
                 }
                 Tried::Lost(why, _) if request.idempotency_key.is_some() => {
-                    return Err(why.context("whether the order was carried out is not known: look before you give it again"));
+                    return Err(
+                        why.context("whether the order was carried out is not known: look before you give it again")
+                    );
                 }
                 Tried::Lost(why, _) => return Err(why),
             }
@@ -198,7 +203,10 @@ impl Client {
             Ok(response) => response,
             Err(error) => {
                 let why = format!("no answer from {}: {}", self.authority(), causes(&error));
-                return Ok(Tried::Lost(anyhow::anyhow!("{why} (is this the operator's port of a running oncehook?)"), None));
+                return Ok(Tried::Lost(
+                    anyhow::anyhow!("{why} (is this the operator's port of a running oncehook?)"),
+                    None,
+                ));
             }
         };
         self.received(response).await
@@ -264,7 +272,8 @@ fn token(options: &Remote) -> anyhow::Result<Option<SecretString>> {
         return Ok(Some(token.clone()).filter(|token| !token.expose_secret().is_empty()));
     }
     let Some(path) = &options.token_file else { return Ok(None) };
-    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read --token-file {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("failed to read --token-file {}", path.display()))?;
     let token = text.trim();
     anyhow::ensure!(!token.is_empty(), "--token-file {} is empty: put the token there", path.display());
     Ok(Some(token.into()))
