@@ -13,6 +13,7 @@ mod database;
 mod database_access;
 mod dead_letters;
 mod deliveries;
+mod delivery_view;
 mod destinations;
 mod drill;
 mod failure;
