@@ -26,6 +26,8 @@ mod lane_policy;
 mod lanes;
 mod limits;
 mod migrations;
+mod mutation_races;
+mod mutations;
 mod ordering_versions;
 mod outbox;
 mod paces;
