@@ -57,7 +57,7 @@ pub struct AuditLine {
 ///
 /// # Errors
 /// [`OperateError::Invalid`] for a reason that cannot be kept; those of the database. The change must not be committed then.
-pub(crate) async fn note(
+pub(super) async fn note(
     conn: &mut PgConnection,
     instruction: Instruction<'_>,
     action: &str,
