@@ -18,6 +18,7 @@ use crate::{
     config::{self, Config},
     database::Database,
     deliver::LiveDestinations,
+    figures::{self, Figures},
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
@@ -51,6 +52,7 @@ pub struct App {
     admin: Port,
     recording: Option<JoinHandle<()>>,
     work: Option<Work>,
+    figures: figures::Writer,
 }
 
 /// A port, with the server behind it.
@@ -96,27 +98,41 @@ impl App {
             deliverer: Arc::new(LiveDestinations::new(live.clone(), handlers)),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
+            figures: Figures::new(clock.clone()),
         };
+        let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
+        let figures = context.figures.clone();
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
             None => None,
         };
         let (intake, recording) = if role.receives {
-            let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
+            let settings = few(&config, RECORDER_CONNECTIONS);
             let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
             let pool = database.pool("status", &settings).await?;
-            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), pool, clock };
+            let (budget, tally, figures) = (budget.clone(), tally.clone(), figures.clone());
+            let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
         } else {
             (None, None)
         };
-        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget })
+        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, figures, budget })
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
-        Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
+        Ok(Self {
+            config,
+            database,
+            health,
+            context,
+            intake,
+            admin: Port::open(bound),
+            recording,
+            work,
+            figures: writer,
+        })
     }
 
     /// Where webhooks are taken, if they are.
@@ -194,6 +210,7 @@ impl App {
             work.stop(until.saturating_duration_since(Instant::now())).await;
         }
         self.admin.close("admin").await;
+        self.figures.stop().await;
         self.context.pool.close().await;
         self.database.close().await
     }
@@ -222,6 +239,11 @@ impl Work {
         }
         self.runtime.shutdown_background();
     }
+}
+
+/// The settings of the database for a part that needs few connections.
+fn few(config: &Config, connections_max: u32) -> config::Database {
+    config::Database { connections_max, ..config.database.clone() }
 }
 
 fn check_handlers(config: &Config, handlers: &Handlers) -> anyhow::Result<()> {
