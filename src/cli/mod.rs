@@ -15,6 +15,7 @@ mod dead_letters;
 mod deliveries;
 mod delivery_view;
 mod destinations;
+mod doctor;
 mod drill;
 mod failure;
 mod globals;
@@ -53,7 +54,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, parser::ValueSource};
 
 pub use globals::Globals;
 
-use self::visible::Visible;
+use self::{failure::FINDINGS, visible::Visible};
 use crate::telemetry;
 
 const AFTER_HELP: &str = "\
@@ -61,7 +62,7 @@ Exit codes:
   0  done
   1  failed: the reason is on standard error
   2  the command line is wrong
-  3  \"check\" has findings
+  3  \"check\" has findings, or \"doctor\" has warnings
   4  what was asked for is not there
   5  not allowed: the appliance at --url does not know the token, or its role may not do this
   130  Ctrl-C while watching; what was begun goes on
@@ -84,6 +85,7 @@ enum Command {
     Work(work::Options),
     Migrate(migrate::Options),
     Check(check::Options),
+    Doctor(doctor::Options),
     Send(send::Options),
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
@@ -137,7 +139,12 @@ impl Command {
     fn works_remotely(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Work(_) | Self::Migrate(_) | Self::Check(_) | Self::Send(_) => false,
-            Self::Database(_) | Self::Drill(_) | Self::DrillSink(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Database(_)
+            | Self::Doctor(_)
+            | Self::Drill(_)
+            | Self::DrillSink(_)
+            | Self::Completions(_)
+            | Self::Man(_) => false,
             _ => true,
         }
     }
@@ -177,6 +184,7 @@ impl Cli {
             Command::Drill(options) => wait_for(drill::run(options, &globals)),
             Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),
+            Command::Doctor(options) => wait_for(doctor::run(&options, &globals)),
             Command::Health(options) => wait_for(health::run(&options, &globals)),
         }
     }
@@ -219,7 +227,7 @@ mod tests {
         use failure::{FINDINGS, INTERRUPTED, NOT_ALLOWED, NOT_FOUND, USAGE};
         for line in [
             format!("  {USAGE}  the command line"),
-            format!("  {FINDINGS}  \"check\" has findings"),
+            format!("  {FINDINGS}  \"check\" has findings, or \"doctor\""),
             format!("  {NOT_FOUND}  what was asked for"),
             format!("  {NOT_ALLOWED}  not allowed"),
             format!("  {INTERRUPTED}  Ctrl-C"),
