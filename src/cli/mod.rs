@@ -236,6 +236,28 @@ mod tests {
         }
     }
 
+    /// Each subcommand stands in docs/cli.md as it is typed, and each option somewhere in docs/.
+    #[test]
+    fn the_docs_miss_no_subcommand_and_no_option() {
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let page = std::fs::read_to_string(docs.join("cli.md")).unwrap();
+        let pages = std::fs::read_dir(docs).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file());
+        let all: String = pages.map(|path| std::fs::read_to_string(path).unwrap_or_default()).collect();
+        let mut missing = Vec::new();
+        let mut left = vec![("oncehook".to_owned(), Cli::command())];
+        while let Some((name, command)) = left.pop() {
+            let section = format!("\n## {}\n", name.trim_start_matches("oncehook "));
+            if name != "oncehook" && !page.contains(&name) && !page.contains(&section) {
+                missing.push(name.clone());
+            }
+            let options = command.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
+            missing.extend(options.filter(|long| !all.contains(&format!("--{long}"))).map(|long| format!("{name} --{long}")));
+            let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+            left.extend(below.map(|below| (format!("{name} {}", below.get_name()), below.clone())));
+        }
+        assert!(missing.is_empty(), "{missing:#?}");
+    }
+
     #[test]
     fn an_error_is_told_with_its_causes_once_and_safely() {
         let error = anyhow::anyhow!("no table\u{1b}[2J")
