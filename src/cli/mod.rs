@@ -250,8 +250,11 @@ mod tests {
             if name != "oncehook" && !page.contains(&name) && !page.contains(&section) {
                 missing.push(name.clone());
             }
-            let options = command.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
-            missing.extend(options.filter(|long| !all.contains(&format!("--{long}"))).map(|long| format!("{name} --{long}")));
+            let options =
+                command.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
+            missing.extend(
+                options.filter(|long| !all.contains(&format!("--{long}"))).map(|long| format!("{name} --{long}")),
+            );
             let below = command.get_subcommands().filter(|below| !below.is_hide_set());
             left.extend(below.map(|below| (format!("{name} {}", below.get_name()), below.clone())));
         }

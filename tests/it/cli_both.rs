@@ -146,11 +146,9 @@ async fn changes_are_carried_out_elsewhere_and_written_down_under_the_token() {
 
     let reader = local.json("tokens create bert --role read").await["token"].as_str().unwrap().to_owned();
     let url = format!("http://{}", app.app().admin_address());
-    for (token, line, code) in [
-        (reader.as_str(), "receipts", 0),
-        (reader.as_str(), "receipts replay one", 5),
-        ("oh_wrong", "receipts", 5),
-    ] {
+    for (token, line, code) in
+        [(reader.as_str(), "receipts", 0), (reader.as_str(), "receipts replay one", 5), ("oh_wrong", "receipts", 5)]
+    {
         let output = Terminal::elsewhere(&url).with("ONCEHOOK_TOKEN", token).run(line).await;
         assert_eq!(output.status.code(), Some(code), "{line}: {output:?}");
     }
