@@ -45,17 +45,17 @@ alter table oncehook.conflicts
 -- waiting lanes do not keep the database busy with asking. The caller holds the delivery's row.
 create function oncehook.wait_for_resume(head oncehook.deliveries) returns timestamptz language plpgsql volatile as $$
 declare
-    pause oncehook.pauses;
+    began timestamptz;
     note text;
 begin
-    select * into pause from oncehook.pauses p
+    select p.since, left(format('%s %s is paused by %s%s', p.kind, p.name, p.by, ': ' || p.reason), 500) into began, note
+    from oncehook.pauses p
     where (p.kind, p.name) in (('route', head.route), ('destination', head.destination)) order by p.since limit 1;
     if not found then
         return oncehook.now(); -- It was resumed this moment.
     end if;
-    note := left(format('%s %s is paused by %s%s', pause.kind, pause.name, pause.by, ': ' || pause.reason), 500);
     update oncehook.deliveries d set last_error = note where d.id = head.id and d.last_error is distinct from note;
-    return oncehook.now() + least(greatest(oncehook.now() - pause.since, interval '30 s'), interval '5 min');
+    return oncehook.now() + least(greatest(oncehook.now() - began, interval '30 s'), interval '5 min');
 end $$;
 
 -- Whose turn is it in a lane, or is it this lone delivery's (its_delivery)? In the common cases it is dealt with at once:

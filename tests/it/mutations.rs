@@ -57,7 +57,12 @@ async fn stand(bench: &Bench, delivery: DeliveryRef, state: DeliveryState) {
         }
         DeliveryState::Retrying => {
             bench.run_sql(&format!("{set}, due_at = now() + interval '1 h' where id = '{id}'")).await;
-            bench.run_sql("update apalis.jobs set run_at = now() + interval '1 h'").await;
+            let its_job = format!(
+                "select job_id from oncehook.deliveries where id = '{id}' union select job_id from oncehook.lanes"
+            );
+            bench
+                .run_sql(&format!("update apalis.jobs set run_at = now() + interval '1 h' where id in ({its_job})"))
+                .await;
         }
         _ => drop(bench.run_sql(&format!("{set} where id = '{id}'")).await),
     }
@@ -132,7 +137,8 @@ async fn cancelling_the_last_of_a_lane_or_a_lone_delivery_leaves_neither_lane_no
         bench.script.plan(delivery, [Step::Fail]);
         bench.drain().await;
         Operation::Cancel.on(&bench, delivery).await.unwrap();
-        let left = "select (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs where status <> 'Done')";
+        let left =
+            "select (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs where status <> 'Done')";
         assert_eq!(bench.count(left).await, 0);
     }
 }
@@ -187,7 +193,10 @@ async fn unblocking_is_audited_and_refused_where_nothing_is_blocked() {
     desk.unblock_lane(&lane("a"), by(&operator)).await.unwrap();
     let again = desk.unblock_lane(&lane("a"), by(&operator)).await;
     assert!(matches!(again, Err(OperateError::Refused { .. })), "{again:?}");
-    assert_eq!(bench.count("select count(*) from oncehook.audit where action = 'unblock' and subject = 'deploy/a'").await, 1);
+    assert_eq!(
+        bench.count("select count(*) from oncehook.audit where action = 'unblock' and subject = 'deploy/a'").await,
+        1
+    );
     bench.drain().await;
     assert_eq!(bench.script.begun(), deliveries);
 }
