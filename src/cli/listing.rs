@@ -9,6 +9,10 @@ use super::{
 };
 use crate::operate::{PAGE_LIMIT_MAX, Page};
 
+/// A page looks at so many things and no more: a search that finds little has many empty ones. After so many in a row it is left to
+/// the operator to go on.
+const EMPTY_PAGES_MAX: u32 = 1_000;
+
 /// Which part of a list.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Listing {
@@ -21,6 +25,12 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// The first so many.
+    #[must_use]
+    pub fn first(limit: u32) -> Self {
+        Self { limit, cursor: None }
+    }
+
     /// As many items as are wanted, page after page.
     ///
     /// # Errors
@@ -31,14 +41,14 @@ impl Listing {
     ) -> anyhow::Result<Page<T>> {
         let mut list = Page { items: Vec::new(), next: self.cursor.clone() };
         let wanted = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let mut empty_pages = 0;
         loop {
             let missing = u32::try_from(wanted - list.items.len()).unwrap_or(PAGE_LIMIT_MAX);
             let more = page(list.next.take(), missing.min(PAGE_LIMIT_MAX)).await?;
-            let is_empty = more.items.is_empty();
+            empty_pages = if more.items.is_empty() { empty_pages + 1 } else { 0 };
             list.items.extend(more.items);
             list.next = more.next;
-            // An empty page with a next one would be an endless list.
-            if list.next.is_none() || is_empty || list.items.len() >= wanted {
+            if list.next.is_none() || list.items.len() >= wanted || empty_pages == EMPTY_PAGES_MAX {
                 return Ok(list);
             }
         }
@@ -96,9 +106,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_whose_pages_are_empty_ends() {
+    async fn empty_pages_are_passed_over_but_not_for_ever() {
+        let mut asked = 0;
+        let late = async |_, _| {
+            asked += 1;
+            let items = if asked == 7 { vec![7] } else { vec![] };
+            Ok(Page { items, next: (asked < 7).then(|| "on".to_owned()) })
+        };
+        assert_eq!(Listing::first(3).collect(late).await.unwrap().items, [7]);
         let endless = async |_, _| Ok(Page { items: Vec::<u32>::new(), next: Some("again".to_owned()) });
-        let list = Listing { limit: 3, cursor: None }.collect(endless).await.unwrap();
-        assert!(list.items.is_empty());
+        let list = Listing::first(3).collect(endless).await.unwrap();
+        assert_eq!((list.items.len(), list.next.as_deref()), (0, Some("again")));
     }
 }

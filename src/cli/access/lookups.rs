@@ -2,15 +2,12 @@
 
 use super::Access;
 use crate::{
-    cli::{
-        failure::{NOT_FOUND, exit_code, of_desk},
-        payload_text::payload_text,
-    },
-    domain::{DeliveryRef, Headers, ReceiptId},
+    cli::{failure::of_desk, payload_text::payload_text},
+    domain::{Headers, ReceiptId},
     operate::{
         AuditLine, AuditQuery, BulkCount, BulkProgress, BulkRequest, ConflictLine, ConflictQuery, DeadLetterGroup,
-        DeliveryQuery, DestinationLine, Found, FoundDelivery, LaneQuery, OperateError, Page, PageRequest, Paused,
-        PayloadText, ReceiptQuery, RouteLine, SourceLine, Why,
+        DeliveryQuery, DestinationLine, Found, LaneQuery, OperateError, Page, PageRequest, Paused, PayloadText,
+        ReceiptQuery, RouteLine, SourceLine, Why,
     },
     store::{
         delivery_list::DeliveryLine,
@@ -19,9 +16,6 @@ use crate::{
         receipt_story::{Payload, ReceiptStory},
     },
 };
-
-/// Receipts that share an id of the provider's are listed up to so many: one a source or hook is usual.
-const SHOWN_MAX: u32 = 50;
 
 /// What an operation answers.
 type Answer<T> = anyhow::Result<T>;
@@ -36,6 +30,15 @@ pub struct ConflictTexts {
     pub first: Option<PayloadText>,
     /// What this one has.
     pub other: PayloadText,
+}
+
+/// What the API says that an id led to.
+#[derive(serde::Deserialize)]
+#[serde(tag = "found", rename_all = "lowercase")]
+enum LookedUp {
+    Receipt { receipt: ReceiptId },
+    Several { receipts: Vec<ReceiptLine> },
+    Nothing,
 }
 
 impl Access {
@@ -84,34 +87,22 @@ impl Access {
         }
     }
 
-    /// From what an operator has in hand to the receipt. The API is asked for no more than lists and single things here, so
-    /// that the answer is the same.
+    /// From what an operator has in hand to the receipt.
     pub async fn look_up(&self, text: &str, source: Option<&str>) -> Answer<Found> {
         if let Ok(receipt) = text.parse::<ReceiptId>() {
             return Ok(Found::Receipt(receipt));
         }
-        if let Self::Local(local) = self {
-            return local.desk().look_up(text, source).await.map_err(of_desk);
+        match self {
+            Self::Local(local) => local.desk().look_up(text, source).await.map_err(of_desk),
+            Self::Remote(client) => {
+                let query = serde_json::json!({ "id": text, "source": source });
+                Ok(match client.get(&["look-up"], &query).await? {
+                    LookedUp::Receipt { receipt } => Found::Receipt(receipt),
+                    LookedUp::Several { receipts } => Found::Several(receipts),
+                    LookedUp::Nothing => Found::Nothing,
+                })
+            }
         }
-        if let Ok(delivery) = text.parse::<DeliveryRef>() {
-            return match self.delivery(delivery).await {
-                Ok(found) => Ok(Found::Receipt(found.receipt)),
-                Err(error) if exit_code(&error) == NOT_FOUND => Ok(Found::Nothing),
-                Err(error) => Err(error),
-            };
-        }
-        let query = ReceiptQuery {
-            delivery_id: Some(text.to_owned()),
-            source: source.map(str::to_owned),
-            limit: Some(SHOWN_MAX),
-            ..ReceiptQuery::default()
-        };
-        let mut lines = self.receipts(&query).await?.items;
-        Ok(match lines.len() {
-            0 => Found::Nothing,
-            1 => Found::Receipt(lines.remove(0).id),
-            _ => Found::Several(lines),
-        })
     }
 
     /// Deliveries, newest first.
@@ -119,14 +110,6 @@ impl Access {
         match self {
             Self::Local(local) => local.desk().deliveries(query).await.map_err(of_desk),
             Self::Remote(client) => client.get(&["deliveries"], query).await,
-        }
-    }
-
-    /// One delivery.
-    pub async fn delivery(&self, delivery: DeliveryRef) -> Answer<FoundDelivery> {
-        match self {
-            Self::Local(local) => local.desk().delivery(delivery).await.map_err(of_desk),
-            Self::Remote(client) => client.get(&["deliveries", &delivery.to_string()], &()).await,
         }
     }
 

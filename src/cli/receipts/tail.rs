@@ -13,6 +13,7 @@ use crate::{
         Globals,
         access::{self, Access},
         colour::Paint,
+        listing::Listing,
         output::write_line,
     },
     domain::ReceiptId,
@@ -82,8 +83,10 @@ async fn follow(access: &Access, options: &Options, globals: &Globals) -> anyhow
 
 /// The newest ones, oldest first; at least one, to know from where on to follow.
 async fn newest(access: &Access, options: &Options) -> anyhow::Result<Vec<ReceiptLine>> {
-    let limit = Some(options.lines.max(1));
-    let mut lines = access.receipts(&ReceiptQuery { limit, ..options.filter.query() }).await?.items;
+    let query = options.filter.query();
+    let page =
+        async |cursor, limit| access.receipts(&ReceiptQuery { cursor, limit: Some(limit), ..query.clone() }).await;
+    let mut lines = Listing::first(options.lines.max(1)).collect(page).await?.items;
     lines.reverse();
     Ok(lines)
 }
