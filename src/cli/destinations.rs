@@ -38,9 +38,9 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
         None | Some(Action::List) => {
             let lines = access::with(globals, async |access| access.destinations().await).await?;
             if globals.json {
-                print_json(&lines)?
+                print_json(&lines)?;
             } else {
-                print(&view(&lines, globals.palette()))?
+                print(&view(&lines, globals.palette()))?;
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -137,16 +137,20 @@ fn parse() -> anyhow::Result<Cli> {
 
 impl Command {
     fn works_remotely(&self) -> bool {
-        match self {
-            Self::Serve(_) | Self::Work(_) | Self::Migrate(_) | Self::Check(_) | Self::Send(_) => false,
-            Self::Database(_)
-            | Self::Doctor(_)
-            | Self::Drill(_)
-            | Self::DrillSink(_)
-            | Self::Completions(_)
-            | Self::Man(_) => false,
-            _ => true,
-        }
+        !matches!(
+            self,
+            Self::Serve(_)
+                | Self::Work(_)
+                | Self::Migrate(_)
+                | Self::Check(_)
+                | Self::Send(_)
+                | Self::Database(_)
+                | Self::Doctor(_)
+                | Self::Drill(_)
+                | Self::DrillSink(_)
+                | Self::Completions(_)
+                | Self::Man(_)
+        )
     }
 }
 

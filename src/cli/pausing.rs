@@ -33,9 +33,9 @@ pub struct Pausing {
 pub async fn run(_options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
     let pauses = access::with(globals, async |access| access.pauses().await).await?;
     if globals.json {
-        print_json(&pauses)?
+        print_json(&pauses)?;
     } else {
-        print(&view(&pauses))?
+        print(&view(&pauses))?;
     }
     Ok(ExitCode::SUCCESS)
 }

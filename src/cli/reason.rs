@@ -32,9 +32,9 @@ impl Reason {
 /// When standard output takes no more.
 pub fn print_changed(changed: &Changed, globals: &Globals) -> anyhow::Result<ExitCode> {
     if globals.json {
-        print_json(changed)?
+        print_json(changed)?;
     } else {
-        print(&Visible(&changed.done).to_string())?
+        print(&Visible(&changed.done).to_string())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -116,9 +116,9 @@ fn cells(line: &BulkProgress) -> Vec<String> {
 /// Writes how far a bulk is.
 fn print_progress(progress: &BulkProgress, globals: &Globals) -> anyhow::Result<ExitCode> {
     if globals.json {
-        print_json(progress)?
+        print_json(progress)?;
     } else {
-        print(&sentence(progress))?
+        print(&sentence(progress))?;
     }
     Ok(ExitCode::SUCCESS)
 }

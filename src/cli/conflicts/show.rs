@@ -17,9 +17,9 @@ use crate::cli::{
 pub(super) async fn run(conflict: i64, globals: &Globals) -> anyhow::Result<ExitCode> {
     let found = access::with(globals, async |access| access.conflict(conflict).await).await?;
     if globals.json {
-        print_json(&found)?
+        print_json(&found)?;
     } else {
-        print(&view(&found, globals.palette())?)?
+        print(&view(&found, globals.palette())?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

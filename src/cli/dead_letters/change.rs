@@ -87,17 +87,17 @@ async fn many(access: &Access, action: BulkAction, options: &Options, globals: &
     let counted = access.count_bulk(&request).await?;
     if options.dry_run {
         if globals.json {
-            print_json(&counted)?
+            print_json(&counted)?;
         } else {
-            print(&dry_run_view(action, &counted))?
+            print(&dry_run_view(action, &counted))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     if counted.count == 0 {
         if globals.json {
-            print_json(&counted)?
+            print_json(&counted)?;
         } else {
-            print("no dead letters: nothing was done")?
+            print("no dead letters: nothing was done")?;
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -20,9 +20,9 @@ const ERROR_LETTERS_MAX: usize = 120;
 pub(super) async fn run(filter: &Filter, globals: &Globals) -> anyhow::Result<ExitCode> {
     let groups = access::with(globals, async |access| access.dead_letter_groups(&dead(filter)).await).await?;
     if globals.json {
-        print_json(&groups)?
+        print_json(&groups)?;
     } else {
-        print(&view(&groups))?
+        print(&view(&groups))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -25,7 +25,7 @@ pub struct Options {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Lists deliveries, newest first (as without a subcommand).
-    List(list::Options),
+    List(Box<list::Options>),
     /// Tells the story of the receipt that a delivery belongs to.
     Show {
         /// The delivery.

@@ -28,9 +28,9 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
         let receipt = one_receipt(access, &options.id, options.source.as_deref()).await?;
         let why = access.why(receipt).await?;
         if globals.json {
-            print_json(&why)?
+            print_json(&why)?;
         } else {
-            print(&view(&why, globals.palette()))?
+            print(&view(&why, globals.palette()))?;
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -61,7 +61,7 @@ fn view(why: &Why, palette: Palette) -> String {
             (Some(delivery), Some(standing)) => lines.push(format!("    {delivery}: {}", Visible(standing))),
             (Some(delivery), None) => lines.push(format!("    {delivery}")),
             (None, _) if route.matches => {
-                lines.push("    no delivery: \"oncehook receipts replay\" plans one".to_owned())
+                lines.push("    no delivery: \"oncehook receipts replay\" plans one".to_owned());
             }
             (None, _) => {}
         }
