@@ -78,8 +78,8 @@ async fn a_writing_whose_outcome_is_unknown_is_added_once() {
         figures.answered(Some(&github), Turnout::Accepted, Duration::from_millis(3));
         // A connection of the pool may be found broken once more.
         while figures.flush(&pool).await.is_err() {}
-        let sums = "select sum((counts ->> 'accepted')::int), sum(n) from oncehook.figures,
-                    lateral (select sum(value::int) n from jsonb_each_text(latency)) l where grain = 'minute'";
+        let sums = "select sum((counts ->> 'accepted')::int), sum(n)::bigint from oncehook.figures,
+                    lateral (select sum(value::bigint) n from jsonb_each_text(latency)) l where grain = 'minute'";
         let sums: (i64, i64) = sqlx::query_as(sums).fetch_one(&mut database.connect().await).await.unwrap();
         assert_eq!(sums, (2, 2), "{cut:?} {marker}");
     }
@@ -135,14 +135,14 @@ async fn figures_are_deleted_after_the_longest_range_and_marks_of_old_processes_
     assert_eq!(bench.count("select count(*) from oncehook.figures").await, 0);
 }
 
-/// A month of minutes of 10 names, and a backlog: what the overview asks for reads no table from end to end but `figures`,
+/// A month of minutes of 5 names, and a backlog: what the overview asks for reads no table from end to end but `figures`,
 /// and of that what it sums.
 #[tokio::test]
 async fn the_overview_finds_what_it_counts_by_index() {
     let bench = Bench::new().await;
     for sql in [
         "insert into oncehook.figures select 'minute', now() - n * interval '1 minute', 'source', 'source ' || s,
-         '{\"accepted\": 1}', '{\"40\": 1}' from generate_series(1, 5000) n, generate_series(1, 10) s",
+         '{\"accepted\": 1}', '{\"40\": 1}' from generate_series(1, 40000) n, generate_series(1, 5) s",
         "with r as (insert into oncehook.receipts (id, source, delivery_id, event_type, received_at, body_digest,
                                                    normalised_digest, body_bytes)
                     select gen_random_uuid(), 'github', n::text, 'push', now(), sha256(''), sha256(''), 2
@@ -178,7 +178,7 @@ async fn the_overview_finds_what_it_counts_by_index() {
             destinations: oncehook::store::figure_sums::Which::All,
         };
         let sums = oncehook::store::figure_sums::sum_figures(&mut tx, range).await.unwrap();
-        assert!(sums.len() >= 58 * 20, "{}", sums.len());
+        assert!(sums.len() >= 58 * 10, "{}", sums.len());
     }
     assert_eq!(sqlx::query_scalar::<_, i64>(read).fetch_one(&mut *tx).await.unwrap(), before);
 }
