@@ -86,6 +86,17 @@ async fn a_writing_whose_outcome_is_unknown_is_added_once() {
 }
 
 #[tokio::test]
+async fn a_process_that_stops_writes_what_it_has_counted() {
+    let mut app = TestApp::start().await;
+    app.sender().push("main").send().await;
+    app.run_until_idle().await;
+    app.stop().await;
+    let counted = "select count(*) from oncehook.figures where grain = 'minute' and name in ('github', 'demo')";
+    assert_eq!(app.count(counted).await, 2);
+    assert_eq!(app.count("select count(*) from oncehook.secret_uses").await, 1);
+}
+
+#[tokio::test]
 async fn figures_of_several_processes_add_up() {
     let bench = Bench::new().await;
     let processes: Vec<_> = (0..4).map(|_| Figures::new(Clock::system())).collect();
@@ -109,6 +120,25 @@ async fn figures_of_several_processes_add_up() {
 }
 
 #[tokio::test]
+async fn prometheus_gets_how_long_answers_and_deliveries_took_under_names_of_the_configuration() {
+    let app = TestApp::start().await;
+    app.sender().push("main").send().await;
+    app.sender().push("main").source("nobody").send().await;
+    app.sender().push("main").unsigned().send().await;
+    app.run_until_idle().await;
+    let reply = app.sender().get(&format!("http://{}/metrics", app.app().admin_address())).await;
+    for line in [
+        "oncehook_answer_seconds_bucket{source=\"github\",le=\"+Inf\"} 1\n",
+        "oncehook_answer_seconds_count{source=\"github\"} 1\n",
+        "oncehook_done_seconds_bucket{destination=\"demo\",le=\"86400\"} 1\n",
+        "oncehook_done_seconds_count{destination=\"demo\"} 1\n",
+    ] {
+        assert!(reply.text.contains(line), "{line}: {}", reply.text);
+    }
+    assert!(!reply.text.contains("nobody"));
+}
+
+#[tokio::test]
 async fn attempts_that_fail_and_dead_letters_are_counted_with_their_outcome() {
     let bench = Bench::new().await;
     let (failing, dying) = (bench.record(Some("a")).await, bench.record(Some("b")).await);
@@ -117,11 +147,14 @@ async fn attempts_that_fail_and_dead_letters_are_counted_with_their_outcome() {
     bench.drain().await;
     bench.set_clock(3_600).await;
     bench.drain().await;
+    bench.record(Some("c")).await;
+    bench.run_sql("delete from oncehook.payloads").await;
+    bench.drain().await;
     bench.ctx.figures.flush(bench.pool()).await.unwrap();
     let counts =
         "select counts from oncehook.figures where kind = 'destination' and name = 'deployer' and grain = 'hour'";
     let counts: serde_json::Value = sqlx::query_scalar(counts).fetch_one(bench.pool()).await.unwrap();
-    assert_eq!(counts, serde_json::json!({ "failed": 1, "rejected": 1, "dead": 1, "succeeded": 1 }));
+    assert_eq!(counts, serde_json::json!({ "failed": 1, "rejected": 2, "dead": 2, "succeeded": 1 }));
 }
 
 #[tokio::test]
