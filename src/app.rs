@@ -102,6 +102,7 @@ impl App {
         };
         let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
         let figures = context.figures.clone();
+        figures.expect(config.sources.keys(), config.destinations.keys());
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
