@@ -1,7 +1,7 @@
 -- What operators look for is found by an index, however many receipts there are; and bulks. docs: src/store/receipt_search.rs
 -- and src/store/delivery_search.rs say which list walks which index.
 
--- Whichever of 0006 and this one comes first.
+-- 0006 has them; said again for whoever applies this file alone.
 alter table oncehook.receipts add column if not exists held_since timestamptz;
 alter table oncehook.conflicts
     add column if not exists promoted_to uuid,
@@ -19,7 +19,6 @@ create index receipts_by_source on oncehook.receipts (source, id);
 create index receipts_by_type on oncehook.receipts (source, event_type, id);
 create index receipts_by_key on oncehook.receipts (ordering_key, id) where ordering_key is not null;
 create index receipts_flagged on oncehook.receipts (id) where flags <> '{}';
-create index receipts_held on oncehook.receipts (id) where held_since is not null;
 
 -- Lists of deliveries go by the receipt, then by the delivery: so that the index of the claim serves those of a route, and that
 -- of the receipts all of them. Nearly all end as succeeded: those are found by walking.
