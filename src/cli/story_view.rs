@@ -51,6 +51,7 @@ fn push_facts(lines: &mut Vec<String>, facts: &ReceiptFacts) {
     fact("from", facts.remote_address.clone());
     fact("body digest", Some(format!("sha256:{}", facts.body_digest)));
     fact("normalised digest", Some(format!("sha256:{}", facts.normalised_digest)));
+    fact("held since", facts.held_since.map(|since| format!("{} UTC, as a suspected replay", stamp(since))));
     fact("flags", (!facts.flags.is_empty()).then(|| facts.flags.join(", ")));
 }
 
@@ -80,12 +81,13 @@ fn push_arrivals(lines: &mut Vec<String>, story: &ReceiptStory) {
     }
     for conflict in &story.conflicts {
         lines.push(format!(
-            "  conflict {}: {} UTC  {}  {} bytes  sha256:{}",
+            "  conflict {}: {} UTC  {}  {} bytes  sha256:{}{}",
             conflict.conflict,
             stamp(conflict.arrived_at),
             Visible(&conflict.event_type),
             conflict.body_bytes,
-            conflict.body_digest
+            conflict.body_digest,
+            conflict.promoted_to.map(|receipt| format!("  promoted to {receipt}")).unwrap_or_default()
         ));
     }
 }

@@ -29,10 +29,10 @@ fn one_of_many(delivery: &DeliveryStory) -> String {
 
 fn no_route(story: &ReceiptStory) -> String {
     let receipt = story.facts.id;
-    if story.facts.flags.iter().any(|flag| flag.starts_with("suspected_replay")) {
+    if let Some(since) = story.facts.held_since {
         return format!(
-            "It is stored, and nothing was delivered: it is held as a suspected replay, or no route asked for it. \"oncehook receipts \
-             why {receipt}\" tells which; \"oncehook release {receipt}\" lets a held one go on its way."
+            "It is held as a suspected replay since {} UTC, and nothing was delivered: \"oncehook release {receipt}\" lets it go on its way.",
+            stamp(since)
         );
     }
     format!(
@@ -175,8 +175,8 @@ mod tests {
         insta::assert_snapshot!(verdict_on(|story| story.deliveries.clear()), @r#"It is stored, and no route asked for it: nothing was delivered. If something should be, add a [[routes]] entry with source = "github" and events = ["push"], then run it again: "oncehook receipts replay rcp_01ke6vafet00000000000000r1"."#);
         insta::assert_snapshot!(verdict_on(|story| {
             story.deliveries.clear();
-            story.facts.flags = vec!["suspected_replay: the same bytes came before".to_owned()];
-        }), @r#"It is stored, and nothing was delivered: it is held as a suspected replay, or no route asked for it. "oncehook receipts why rcp_01ke6vafet00000000000000r1" tells which; "oncehook release rcp_01ke6vafet00000000000000r1" lets a held one go on its way."#);
+            story.facts.held_since = Some(sample::morning());
+        }), @r#"It is held as a suspected replay since 2026-01-05 10:00:00.250 UTC, and nothing was delivered: "oncehook release rcp_01ke6vafet00000000000000r1" lets it go on its way."#);
     }
 
     #[test]

@@ -117,9 +117,9 @@ mod tests {
             keys.sort_unstable();
             keys.join(" ")
         };
-        insta::assert_snapshot!(keys(&json), @"body_bytes body_digest conflicts deliveries delivery_id event_time event_time_path event_type flags hook_id later_arrivals normalised_digest ordering_key payload receipt received_at recorded_at remote_address secret_fingerprint signed_at source verdict version");
+        insta::assert_snapshot!(keys(&json), @"body_bytes body_digest conflicts deliveries delivery_id event_time event_time_path event_type flags held_since hook_id later_arrivals normalised_digest ordering_key payload promoted_from receipt received_at recorded_at remote_address secret_fingerprint signed_at source verdict version");
         insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts blocked_by by_event crashes created_at delivery destination due_at finished_at last_error ordering_key purpose route stale state trigger");
-        insta::assert_snapshot!(keys(&json["deliveries"][0]["attempts"][0]), @"answer_beginning answer_status attempt duration_ms number outcome reason started_at trigger worker");
+        insta::assert_snapshot!(keys(&json["deliveries"][0]["attempts"][0]), @"answer_beginning answer_is_cut answer_status attempt duration_ms finished_at number outcome reason started_at trigger worker");
         let payload = serde_json::json!({
             "headers": [["cookie", "(not shown, 6 bytes)"]], "text": null, "base64": "/w==", "bytes": 1,
         });
