@@ -1,4 +1,7 @@
-//! The operator's port: health and metrics now. Never takes webhooks, never takes a pool connection for health.
+//! The operator's port: the API, health and metrics. Never takes webhooks, never takes a pool connection for health.
+
+pub mod api;
+pub mod auth;
 
 use std::{io, net::TcpListener, sync::Arc};
 
@@ -6,9 +9,11 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use serde_json::json;
 
 use crate::{
+    clock::Clock,
     config,
     health::Health,
     intake::{BoundServer, Budget, Tally},
+    operate::Desk,
 };
 
 /// Threads for the operator's port: it serves people and probes.
@@ -26,6 +31,10 @@ pub struct Admin {
     pub tally: Arc<Tally>,
     /// Bytes of bodies in memory.
     pub budget: Budget,
+    /// Where operators' questions and orders are dealt with.
+    pub desk: Desk,
+    /// The time, for people.
+    pub clock: Clock,
 }
 
 /// Binds the port and makes the server.
@@ -35,13 +44,18 @@ pub struct Admin {
 pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<BoundServer> {
     let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
+    let desk = web::Data::new(admin.desk.clone());
+    let feed = web::Data::new(api::Feed::new(admin.desk.clone()));
     let admin = web::Data::new(admin);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(admin.clone())
+            .app_data(desk.clone())
+            .app_data(feed.clone())
             .route("/livez", web::get().to(livez))
             .route("/readyz", web::get().to(readyz))
             .route("/metrics", web::get().to(metrics))
+            .configure(api::configure)
     })
     .workers(THREADS)
     .shutdown_timeout(SHUTDOWN_SECONDS)

@@ -17,7 +17,7 @@ mod migrate;
 mod output;
 mod payload_view;
 mod receipts;
-mod redaction;
+pub(crate) mod redaction;
 #[cfg(test)]
 mod sample;
 mod send;

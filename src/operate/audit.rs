@@ -7,6 +7,7 @@ use super::{Desk, OperateError, Page, Result, Via};
 /// Which entries. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct AuditQuery {
     /// By this operator.
     pub operator: Option<String>,

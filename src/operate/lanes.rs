@@ -6,6 +6,7 @@ use crate::{domain::LaneKey, store::lane_list::LaneLine};
 /// Which lanes. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct LaneQuery {
     /// Of this route.
     pub route: Option<String>,

@@ -9,6 +9,7 @@ use super::{Desk, OperateError, Result};
 /// Which figures. As a query string.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct StatsQuery {
     /// From then; by default an hour before `until`.
     pub since: Option<DateTime<Utc>>,
