@@ -52,6 +52,7 @@ mod sessions;
 mod sql_destination;
 mod support;
 mod tidy;
+mod tokens;
 mod verification;
 mod within;
 mod workers;
