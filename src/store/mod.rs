@@ -3,6 +3,7 @@
 //! A function takes a connection and never begins or commits: the caller owns the transaction. Times that decide
 //! anything are the database's (`oncehook.now()`).
 
+pub mod audit;
 pub mod boot_check;
 pub mod command_status;
 pub mod connect;
@@ -26,7 +27,9 @@ pub mod record_new;
 pub mod record_seen_before;
 pub mod rescue;
 pub mod revive;
+pub mod sessions;
 pub mod sql_functions;
+pub mod tokens;
 pub mod turns;
 pub mod versions;
 

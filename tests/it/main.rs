@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test an error is a failure, and its message is what one wants to see")]
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
+mod access;
 mod answers;
 mod api_sources;
 mod cli;
@@ -19,12 +20,15 @@ mod drill;
 mod drill_checker;
 mod embed;
 mod event_order;
+mod forgery;
 mod freshness;
 mod handlers;
+mod headers;
 mod hostile_bodies;
 mod lane_policy;
 mod lanes;
 mod limits;
+mod login_throttle;
 mod migrations;
 mod ordering_versions;
 mod outbox;
@@ -44,9 +48,11 @@ mod revival;
 #[cfg(feature = "sabotage")]
 mod sabotage;
 mod secrets;
+mod sessions;
 mod sql_destination;
 mod support;
 mod tidy;
+mod tokens;
 mod verification;
 mod within;
 mod workers;

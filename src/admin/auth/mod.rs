@@ -1,38 +1,38 @@
-//! A stub that loses at the merge: the part `auth` (branch work-auth) has the real extractors. This one lets everybody do
-//! everything, as an operator called `stub`.
+//! Who may use the operator's port, and how they show it: a bearer token (programs), or a session in a cookie (pages).
+//!
+//! # How a handler gets to know who asks
+//!
+//! [`guard()`] is wrapped around the whole of the port: no handler has to remember it, and a path that is not named as open in it
+//! is closed. It sees to the Host header, to token or session, to roles (whatever is not GET, HEAD or OPTIONS needs
+//! [`Role::Operate`](crate::operate::Role)), and, where a cookie lets somebody in, to Origin and CSRF token. Behind it:
+//!
+//! | argument of a handler | what it gives | what it refuses |
+//! |---|---|---|
+//! | [`Signed`] | the operator | |
+//! | [`Operating`] | the operator | 403: role `read`; a GET by cookie |
+//! | [`FormToken`] | the value of the hidden field `csrf` of each form, and of `X-CSRF-Token` | |
+//!
+//! Each answers 500 where the guard was left out.
 
-use std::future::{Ready, ready};
+mod access;
+mod credentials;
+mod form;
+mod guard;
+mod headers;
+mod login;
+mod next;
+mod origin;
+mod page;
+mod refusal;
+mod session;
+mod tally;
+mod throttle;
+mod visitor;
 
-use actix_web::{Error, FromRequest, HttpRequest, dev::Payload};
-
-use crate::operate::{Operator, Role, Via};
-
-/// An operator who may look.
-#[derive(Debug, Clone)]
-pub struct Signed(pub Operator);
-
-/// An operator who may change things.
-#[derive(Debug, Clone)]
-pub struct Operating(pub Operator);
-
-fn stub() -> Operator {
-    Operator { name: "stub".to_owned(), role: Role::Operate, via: Via::Api }
-}
-
-impl FromRequest for Signed {
-    type Error = Error;
-    type Future = Ready<Result<Self, Error>>;
-
-    fn from_request(_: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(stub())))
-    }
-}
-
-impl FromRequest for Operating {
-    type Error = Error;
-    type Future = Ready<Result<Self, Error>>;
-
-    fn from_request(_: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(stub())))
-    }
-}
+pub use access::Access;
+pub use form::FORM_BYTES_MAX;
+pub use guard::guard;
+pub use headers::headers;
+pub use login::routes;
+pub use session::{Session, check_form};
+pub use visitor::{FormToken, Operating, Refused, Signed};
