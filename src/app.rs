@@ -28,14 +28,11 @@ use crate::{
     shutdown,
 };
 
-/// Connections for the operator's port, of its own: it answers while every other connection works.
-const OPERATOR_CONNECTIONS: u32 = 4;
-
 /// Connections for recording: one works, another is there at once when it breaks.
 const RECORDER_CONNECTIONS: u32 = 2;
 
-/// Connections for operators: a few of their own, so that a slow search never holds up the work.
-const DESK_CONNECTIONS: u32 = 4;
+/// Connections for operators: a few, so that a slow search never holds up the work or the next question.
+const OPERATOR_CONNECTIONS: u32 = 4;
 
 /// Threads for running deliveries, apart from those that take requests.
 const WORK_THREADS: usize = 2;
@@ -55,6 +52,7 @@ pub struct App {
     database: Database,
     health: Health,
     context: run::Context,
+    desk: Desk,
     intake: Option<Port>,
     admin: Port,
     recording: Option<JoinHandle<()>>,
@@ -105,6 +103,9 @@ impl App {
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
+        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
+        let pool = database.operating_pool(&settings).await?;
+        let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
@@ -123,15 +124,12 @@ impl App {
         } else {
             (None, None)
         };
-        let desk_settings = config::Database { connections_max: DESK_CONNECTIONS, ..config.database.clone() };
-        let pool = database.pool("desk", &desk_settings).await?;
-        let desk = Desk { pool, live: context.live.clone(), bell: context.doorbell.clone() };
         let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
         let access = Access::new(live, database.pool("operators", &settings).await?, clock.clone());
-        let admin = Admin { health: health.clone(), tally, budget, access, desk, clock };
+        let admin = Admin { health: health.clone(), tally, budget, access, desk: desk.clone(), clock };
         let bound = admin::bind(&config.admin, admin)
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
-        Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
+        Ok(Self { config, database, health, context, desk, intake, admin: Port::open(bound), recording, work })
     }
 
     /// Where webhooks are taken, if they are.
@@ -163,6 +161,12 @@ impl App {
     #[must_use]
     pub fn context(&self) -> &run::Context {
         &self.context
+    }
+
+    /// Where operators ask and order.
+    #[must_use]
+    pub fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// The database it works on.
@@ -222,6 +226,7 @@ impl App {
             work.stop(until.saturating_duration_since(Instant::now())).await;
         }
         self.admin.close("admin").await;
+        self.desk.pool.close().await;
         self.context.pool.close().await;
         self.database.close().await
     }

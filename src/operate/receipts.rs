@@ -2,12 +2,21 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Desk, OperateError, Page, Result};
+use super::{
+    Desk, OperateError, Page, Result,
+    page::{cursor_of, key_of, limit_of, text_of},
+    payload_search::{Wanted, search_payloads},
+    receipt_criteria::{PartIs, criteria_of},
+};
 use crate::{
-    domain::{DeliveryState, ReceiptId},
+    domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId},
     store::{
-        receipt_list::ReceiptLine,
-        receipt_story::{Payload, ReceiptStory},
+        delivery_story::receipt_of_attempt,
+        receipt_list::{ReceiptLine, receipt_lines},
+        receipt_search::{ReceiptCriteria, search_receipts},
+        receipt_story::{
+            Payload, ReceiptStory, begin_reading, read_payload, receipt_of_delivery, tell_receipt_story,
+        },
     },
 };
 
@@ -36,7 +45,8 @@ pub struct ReceiptQuery {
     pub since: Option<DateTime<Utc>>,
     /// Received before this time.
     pub until: Option<DateTime<Utc>>,
-    /// Part of an id: of the provider's, of the receipt's, of a delivery's.
+    /// Part of an id. What begins an id (the provider's, `rcp_…`, `dlv_…`) is found wherever it is; if nothing begins so, the
+    /// provider's ids are searched for it, the newest first, so many a page.
     pub q: Option<String>,
     /// A place in the payload, as a JSON pointer (`/repository/full_name`) or dotted (`repository.full_name`); with `value`.
     pub path: Option<String>,
@@ -78,29 +88,80 @@ pub struct PayloadText {
     pub bytes: usize,
 }
 
+/// Where a page of receipts begins, and how `q` was understood.
+const LIST: &str = "receipts 1";
+
+/// Receipts that share an id of the provider's are listed up to so many: one a source or hook is usual.
+const ALIKE_SHOWN_MAX: i64 = 50;
+
 impl Desk {
     /// The receipts that pass the filter, newest first.
     ///
+    /// A page looks at so many receipts and no more: it may hold fewer than were asked for, or none, and have a `next`.
+    ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor, limit or path that is none; those of the database.
-    pub async fn receipts(&self, _query: &ReceiptQuery) -> Result<Page<ReceiptLine>> {
-        Err(OperateError::NotYet)
+    pub async fn receipts(&self, query: &ReceiptQuery) -> Result<Page<ReceiptLine>> {
+        let limit = limit_of(query.limit)?;
+        let begin: Option<(ReceiptId, PartIs)> = key_of(LIST, query.cursor.as_deref())?;
+        let (before, part_is) = begin.unzip();
+        let before = before.map(ReceiptId::uuid);
+        let wanted = Wanted::of(query)?;
+        let mut conn = self.pool.acquire().await?;
+        let mut tx = begin_reading(&mut conn).await?;
+        let (criteria, part_is) = criteria_of(&mut tx, query, part_is).await?;
+        let walked = match wanted {
+            None => search_receipts(&mut tx, &criteria, before, i64::from(limit)).await?,
+            Some(wanted) => {
+                let blueprint = self.live.load_full();
+                search_payloads(&mut tx, &blueprint, &criteria, &wanted, before, limit as usize).await?
+            }
+        };
+        let items = receipt_lines(&mut tx, &walked.found).await?;
+        tx.commit().await?;
+        let next = walked.next.map(|next| cursor_of(LIST, &(ReceiptId::from(next), part_is)));
+        Ok(Page { items, next })
     }
 
     /// All that is known about one.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
-    pub async fn receipt(&self, _receipt: ReceiptId) -> Result<ReceiptStory> {
-        Err(OperateError::NotYet)
+    pub async fn receipt(&self, receipt: ReceiptId) -> Result<ReceiptStory> {
+        let mut conn = self.pool.acquire().await?;
+        let mut tx = begin_reading(&mut conn).await?;
+        let story = tell_receipt_story(&mut tx, receipt).await?;
+        tx.commit().await?;
+        story.ok_or_else(|| no_receipt(receipt))
     }
 
-    /// From what an operator has in hand (our id of a receipt or a delivery, or the provider's own id) to the receipt.
+    /// From what an operator has in hand (our id of a receipt, a delivery or an attempt, or the provider's own id) to the receipt.
     ///
     /// # Errors
-    /// Those of the database.
-    pub async fn look_up(&self, _text: &str, _source: Option<&str>) -> Result<Found> {
-        Err(OperateError::NotYet)
+    /// [`OperateError::Invalid`] for a text that is no id of any kind; those of the database.
+    pub async fn look_up(&self, text: &str, source: Option<&str>) -> Result<Found> {
+        let text = text.trim();
+        if let Ok(receipt) = text.parse::<ReceiptId>() {
+            return Ok(Found::Receipt(receipt));
+        }
+        let Some(delivery_id) = text_of("id", Some(&text.to_owned()))? else { return Ok(Found::Nothing) };
+        let mut conn = self.pool.acquire().await?;
+        if let Ok(delivery) = text.parse::<DeliveryRef>() {
+            let receipt = receipt_of_delivery(&mut conn, delivery).await?;
+            return Ok(receipt.map_or(Found::Nothing, Found::Receipt));
+        }
+        if let Ok(attempt) = text.parse::<AttemptId>() {
+            let receipt = receipt_of_attempt(&mut conn, attempt).await?;
+            return Ok(receipt.map_or(Found::Nothing, Found::Receipt));
+        }
+        let source = text_of("source", source.map(str::to_owned).as_ref())?;
+        let criteria = ReceiptCriteria { delivery_id: Some(delivery_id), source, ..ReceiptCriteria::default() };
+        let found = search_receipts(&mut conn, &criteria, None, ALIKE_SHOWN_MAX).await?.found;
+        Ok(match found[..] {
+            [] => Found::Nothing,
+            [one] => Found::Receipt(one.into()),
+            _ => Found::Several(receipt_lines(&mut conn, &found).await?),
+        })
     }
 
     /// What came in, byte for byte.
@@ -108,7 +169,21 @@ impl Desk {
     /// # Errors
     /// [`OperateError::NotFound`] when there is no such receipt, [`OperateError::Refused`] when retention has deleted its
     /// payload; those of the database.
-    pub async fn payload(&self, _receipt: ReceiptId) -> Result<Payload> {
-        Err(OperateError::NotYet)
+    pub async fn payload(&self, receipt: ReceiptId) -> Result<Payload> {
+        let mut conn = self.pool.acquire().await?;
+        if let Some(payload) = read_payload(&mut conn, receipt).await? {
+            return Ok(payload);
+        }
+        if receipt_lines(&mut conn, &[receipt.uuid()]).await?.is_empty() {
+            return Err(no_receipt(receipt));
+        }
+        Err(OperateError::Refused {
+            problem: format!("the payload of {receipt} is no longer kept"),
+            instead: "ask the provider to send the event again; what is known about the receipt is still there".to_owned(),
+        })
     }
+}
+
+fn no_receipt(receipt: ReceiptId) -> OperateError {
+    OperateError::NotFound { what: "receipt", name: receipt.to_string() }
 }
