@@ -1,4 +1,5 @@
 //! What running a receipt again needs: the receipt as it is stored, its row's lock, and deliveries that are planned later.
+//!
 //! Calls the functions of `migrations/0006_operators.sql`; whoever commits rings the doorbell afterwards.
 
 use sqlx::PgConnection;
@@ -80,8 +81,9 @@ pub enum ReplayStep {
     },
 }
 
-/// The deliveries of a receipt, compensations aside, and those of `planned` whose route has none: in the order in which their
-/// lanes are to be locked, which is that of recording. `only`: those of this route. Takes no locks; call it after
+/// The deliveries of a receipt, compensations aside, and those of `planned` whose route has none.
+///
+/// They come in the order in which their lanes are to be locked, which is that of recording. `only`: those of this route. Takes no locks; call it after
 /// [`lock_receipt`].
 ///
 /// # Errors
