@@ -33,7 +33,7 @@ mod payload_text;
 mod payload_view;
 mod reason;
 mod receipts;
-mod redaction;
+pub(crate) mod redaction;
 mod release;
 mod routes;
 #[cfg(test)]
@@ -43,6 +43,7 @@ mod serve;
 mod sources;
 mod stamp;
 mod story_view;
+mod tokens;
 mod verdict;
 mod visible;
 mod work;
@@ -99,6 +100,7 @@ enum Command {
     Destinations(destinations::Options),
     Pauses(pausing::Options),
     Audit(audit::Options),
+    Tokens(tokens::Options),
     Database(database::Options),
     Drill(drill::Options),
     #[command(hide = true)]
@@ -150,6 +152,7 @@ impl Command {
                 | Self::DrillSink(_)
                 | Self::Completions(_)
                 | Self::Man(_)
+                | Self::Tokens(_)
         )
     }
 }
@@ -185,6 +188,7 @@ impl Cli {
             Command::Destinations(options) => wait_for(destinations::run(options, &globals)),
             Command::Pauses(options) => wait_for(pausing::run(&options, &globals)),
             Command::Audit(options) => wait_for(audit::run(options, &globals)),
+            Command::Tokens(options) => wait_for(tokens::run(options, &globals)),
             Command::Drill(options) => wait_for(drill::run(options, &globals)),
             Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),

@@ -12,6 +12,7 @@ use crate::store::{
 /// Which entries. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct AuditQuery {
     /// By this operator.
     pub operator: Option<String>,

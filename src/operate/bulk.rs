@@ -44,7 +44,6 @@ pub struct BulkRequest {
     /// What is done.
     pub action: BulkAction,
     /// To which deliveries. Its page is not looked at.
-    #[schema(value_type = Object)]
     pub filter: DeliveryQuery,
     /// Only these of them: picked on a page. `dlv_…`, at most 1,000.
     #[serde(default)]

@@ -19,6 +19,7 @@ use crate::{
 /// Which conflicts. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct ConflictQuery {
     /// Their receipt came in here.
     pub source: Option<String>,

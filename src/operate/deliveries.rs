@@ -23,8 +23,11 @@ use crate::{
 };
 
 /// Which deliveries; what is `None` does not matter. As a query string: these names.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams, utoipa::ToSchema,
+)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct DeliveryQuery {
     /// Stands here.
     pub state: Option<DeliveryState>,

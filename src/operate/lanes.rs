@@ -21,6 +21,7 @@ const LIST: &str = "lanes 1";
 /// Which lanes. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct LaneQuery {
     /// Of this route.
     pub route: Option<String>,

@@ -28,6 +28,7 @@ mod series;
 mod sources;
 mod standing;
 mod stats;
+mod tokens;
 mod verdict;
 mod why;
 
@@ -47,6 +48,7 @@ pub use replay::{Replayed, ReplayedDelivery};
 pub use retry::{Changed, RETRIED_FROM, retry_delivery, unblock_lane};
 pub use sources::{SecretUse, SourceLine};
 pub use stats::{Backlog, Latency, Series, Stats, StatsPoint, StatsQuery};
+pub use tokens::{FIRST_TOKEN, RevokedToken, TokenLine, create_token, list_tokens, make_first_token, revoke_token};
 pub use why::{RouteVerdict, Why};
 
 use sqlx::PgPool;

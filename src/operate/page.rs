@@ -13,6 +13,7 @@ pub const PAGE_LIMIT_MAX: u32 = 500;
 /// Which page.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct PageRequest {
     /// Where the page begins: `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,7 @@ use crate::{
 /// Which receipts; what is `None` does not matter. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct ReceiptQuery {
     /// Came in here.
     pub source: Option<String>,

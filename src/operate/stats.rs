@@ -27,6 +27,7 @@ const LANES_COUNTED_MAX: i64 = 10_000;
 /// Which figures. As a query string.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct StatsQuery {
     /// From then; by default an hour before `until`.
     pub since: Option<DateTime<Utc>>,

@@ -129,3 +129,19 @@ pub async fn list_audit_rows(conn: &mut PgConnection, filter: &AuditFilter<'_>) 
     };
     Ok(rows)
 }
+
+/// Adds a row about an operator's own sign-in or token. As [`insert_audit_row`].
+///
+/// # Errors
+/// Those of the database.
+pub async fn record_audit(
+    conn: &mut PgConnection,
+    by: &crate::operate::Operator,
+    action: &str,
+    subject: &str,
+    reason: Option<&str>,
+    details: &serde_json::Value,
+) -> Result<()> {
+    let row = NewAuditRow { operator: &by.name, via: by.via.as_str(), action, subject, reason, details };
+    insert_audit_row(conn, &row).await
+}

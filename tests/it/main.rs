@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test an error is a failure, and its message is what one wants to see")]
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
+mod access;
 mod answers;
 mod api_sources;
 mod auditing;
@@ -28,13 +29,16 @@ mod drill_checker;
 mod embed;
 mod event_order;
 mod figures;
+mod forgery;
 mod freshness;
 mod handlers;
+mod headers;
 mod holding;
 mod hostile_bodies;
 mod lane_policy;
 mod lanes;
 mod limits;
+mod login_throttle;
 mod migrations;
 mod mutation_races;
 mod mutations;
@@ -60,9 +64,11 @@ mod revival;
 mod sabotage;
 mod secret_uses;
 mod secrets;
+mod sessions;
 mod sql_destination;
 mod support;
 mod tidy;
+mod tokens;
 mod verification;
 mod why;
 mod within;

@@ -23,4 +23,5 @@ pub mod script;
 pub mod sender;
 pub mod terminal;
 pub mod until;
+pub mod visitor;
 pub mod wire;
