@@ -12,15 +12,18 @@ use anyhow::Context as _;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use crate::{
-    admin::{self, Admin},
+    admin::{self, Admin, auth::Access},
     blueprint::Blueprint,
     clock::Clock,
     config::{self, Config},
     database::Database,
     deliver::LiveDestinations,
+    domain::OperatorToken,
+    figures::{self, Figures},
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
+    operate::{self, Desk, Operator, Via},
     record::Recorder,
     run::{self, Doorbell, Instance, Running, Stop},
     shutdown,
@@ -28,6 +31,9 @@ use crate::{
 
 /// Connections for recording: one works, another is there at once when it breaks.
 const RECORDER_CONNECTIONS: u32 = 2;
+
+/// Connections for operators: a few, so that a slow search never holds up the work or the next question.
+const OPERATOR_CONNECTIONS: u32 = 4;
 
 /// Threads for running deliveries, apart from those that take requests.
 const WORK_THREADS: usize = 2;
@@ -47,10 +53,12 @@ pub struct App {
     database: Database,
     health: Health,
     context: run::Context,
+    desk: Desk,
     intake: Option<Port>,
     admin: Port,
     recording: Option<JoinHandle<()>>,
     work: Option<Work>,
+    figures: figures::Writer,
 }
 
 /// A port, with the server behind it.
@@ -96,27 +104,50 @@ impl App {
             deliverer: Arc::new(LiveDestinations::new(live.clone(), handlers)),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
+            figures: Figures::new(clock.clone()),
         };
+        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
+        let pool = database.operating_pool(&settings).await?;
+        let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
+        let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
+        let figures = context.figures.clone();
+        figures.expect(config.sources.keys(), config.destinations.keys());
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
             None => None,
         };
         let (intake, recording) = if role.receives {
-            let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
+            let settings = few(&config, RECORDER_CONNECTIONS);
             let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
             let pool = database.pool("status", &settings).await?;
-            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), pool, clock };
+            let (live, clock) = (live.clone(), clock.clone());
+            let (budget, tally, figures) = (budget.clone(), tally.clone(), figures.clone());
+            let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
         } else {
             (None, None)
         };
-        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget })
+        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
+        let access = Access::new(live, database.pool("operators", &settings).await?, clock.clone());
+        let admin = Admin { health: health.clone(), tally, figures, budget, access, desk: desk.clone(), clock };
+        let bound = admin::bind(&config.admin, admin)
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
-        Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
+        Ok(Self {
+            config,
+            database,
+            health,
+            context,
+            desk,
+            intake,
+            admin: Port::open(bound),
+            recording,
+            work,
+            figures: writer,
+        })
     }
 
     /// Where webhooks are taken, if they are.
@@ -131,10 +162,29 @@ impl App {
         self.admin.address
     }
 
+    /// Makes the first token of an operator, unless there is one already, in the configuration or in the database. To be shown once.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn make_first_token(&self) -> anyhow::Result<Option<OperatorToken>> {
+        if self.config.admin.no_auth || !self.config.admin.tokens.is_empty() {
+            return Ok(None);
+        }
+        let by = Operator { name: "oncehook".to_owned(), role: operate::Role::Operate, via: Via::CommandLine };
+        let mut conn = self.context.pool.acquire().await?;
+        operate::make_first_token(&mut conn, &by).await.context("failed to make a first token for operators")
+    }
+
     /// What running deliveries needs; for draining by hand.
     #[must_use]
     pub fn context(&self) -> &run::Context {
         &self.context
+    }
+
+    /// Where operators ask and order.
+    #[must_use]
+    pub fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// The database it works on.
@@ -194,6 +244,8 @@ impl App {
             work.stop(until.saturating_duration_since(Instant::now())).await;
         }
         self.admin.close("admin").await;
+        self.desk.pool.close().await;
+        self.figures.stop().await;
         self.context.pool.close().await;
         self.database.close().await
     }
@@ -222,6 +274,11 @@ impl Work {
         }
         self.runtime.shutdown_background();
     }
+}
+
+/// The settings of the database for a part that needs few connections.
+fn few(config: &Config, connections_max: u32) -> config::Database {
+    config::Database { connections_max, ..config.database.clone() }
 }
 
 fn check_handlers(config: &Config, handlers: &Handlers) -> anyhow::Result<()> {

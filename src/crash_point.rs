@@ -18,6 +18,8 @@
 //! | `before_rescue` | lanes got fresh jobs in a transaction that is not committed |
 //! | `before_publication` | rows of the outbox became receipts in a transaction that is not committed |
 //! | `after_publication` | that is committed, and no worker has been rung |
+//! | `before_order` | an operator's order is written down as begun, and nothing of it is done |
+//! | `after_order` | an operator's order is carried out and committed, and its answer is not kept |
 //! | `before_burial` | what a dead process held is set free in a transaction that is not committed |
 
 use crate::store::Result;

@@ -1,14 +1,22 @@
-//! The operator's port: health and metrics now. Never takes webhooks, never takes a pool connection for health.
+//! The operator's port: the API, health and metrics, and who may see them. Never takes webhooks, never takes a pool connection
+//! for health.
+
+pub mod api;
+pub mod auth;
 
 use std::{io, net::TcpListener, sync::Arc};
 
-use actix_web::{App, HttpResponse, HttpServer, web};
+use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, web};
 use serde_json::json;
 
+use self::auth::Access;
 use crate::{
+    clock::Clock,
     config,
+    figures::Figures,
     health::Health,
     intake::{BoundServer, Budget, Tally},
+    operate::Desk,
 };
 
 /// Threads for the operator's port: it serves people and probes.
@@ -24,24 +32,49 @@ pub struct Admin {
     pub health: Health,
     /// Counts of answers on the intake port.
     pub tally: Arc<Tally>,
+    /// How long answers and deliveries took.
+    pub figures: Figures,
     /// Bytes of bodies in memory.
     pub budget: Budget,
+    /// Where operators' questions and orders are dealt with.
+    pub desk: Desk,
+    /// The time, for people.
+    pub clock: Clock,
+    /// Who may use it.
+    pub access: Access,
 }
 
 /// Binds the port and makes the server.
 ///
 /// # Errors
-/// When the port cannot be bound.
+/// When the port cannot be bound, or everybody would be let in from other machines.
 pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<BoundServer> {
+    if settings.no_auth
+        && let Some(problem) = settings.why_not_without_auth()
+    {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
     let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
+    let desk = web::Data::new(admin.desk.clone());
+    let feed = web::Data::new(api::Feed::new(admin.desk.clone()));
+    let access = web::Data::new(admin.access.clone());
     let admin = web::Data::new(admin);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(admin.clone())
+            .app_data(desk.clone())
+            .app_data(feed.clone())
+            .app_data(access.clone())
+            .app_data(web::FormConfig::default().limit(auth::FORM_BYTES_MAX))
+            // The last is the outermost: the guard's own answers have the headers too.
+            .wrap(from_fn(auth::guard))
+            .wrap(from_fn(auth::headers))
+            .configure(auth::routes)
             .route("/livez", web::get().to(livez))
             .route("/readyz", web::get().to(readyz))
             .route("/metrics", web::get().to(metrics))
+            .configure(api::configure)
     })
     .workers(THREADS)
     .shutdown_timeout(SHUTDOWN_SECONDS)
@@ -66,6 +99,12 @@ async fn readyz(admin: web::Data<Admin>) -> HttpResponse {
 
 /// Prometheus text.
 async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
-    let text = admin.tally.to_prometheus() + &admin.budget.to_prometheus();
+    let text = [
+        admin.tally.to_prometheus(),
+        admin.figures.to_prometheus(),
+        admin.budget.to_prometheus(),
+        admin.access.to_prometheus(),
+    ]
+    .concat();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

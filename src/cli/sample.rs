@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
     domain::{AttemptId, Chain, DeliveryRef, DeliveryState, Purpose, ReceiptId, Version},
+    operate::ConflictLine,
     store::{
         delivery_story::{AttemptFacts, DeliveryStory, Staleness},
         receipt_story::{ConflictFacts, LaterArrival, ReceiptFacts, ReceiptStory},
@@ -35,6 +36,9 @@ fn attempt(number: i32) -> AttemptFacts {
         reason: Some("answered 503 Service Unavailable".to_owned()),
         answer_status: Some(503),
         answer_beginning: Some("try later\nsecond line".to_owned()),
+        finished_at: Some(morning() + TimeDelta::seconds(i64::from(number))),
+        answer_is_cut: false,
+        answer: None,
     }
 }
 
@@ -45,6 +49,23 @@ pub fn conflict() -> ConflictFacts {
         event_type: "push".to_owned(),
         body_digest: "cc".repeat(32),
         body_bytes: 7,
+        promoted_to: None,
+        promoted_at: None,
+    }
+}
+
+pub fn conflict_line() -> ConflictLine {
+    ConflictLine {
+        conflict: 1,
+        receipt: receipt_id(),
+        source: "github".to_owned(),
+        delivery_id: "0b989ba4-242f-11e5-81e1-c7b6966d2516".to_owned(),
+        event_type: "push".to_owned(),
+        arrived_at: morning(),
+        body_digest: "cc".repeat(32),
+        body_bytes: 7,
+        promoted_to: None,
+        promoted_at: None,
     }
 }
 
@@ -95,6 +116,7 @@ pub fn story() -> ReceiptStory {
         signed_at: None,
         remote_address: Some("192.0.2.7".to_owned()),
         flags: vec![],
+        held_since: None,
     };
     let succeeded = AttemptFacts {
         outcome: Some("succeeded".to_owned()),
@@ -122,5 +144,5 @@ pub fn story() -> ReceiptStory {
         finished_at: Some(morning() + TimeDelta::seconds(2)),
         attempts: vec![attempt(1), succeeded],
     };
-    ReceiptStory { facts, later_arrivals: vec![], conflicts: vec![], deliveries: vec![delivery] }
+    ReceiptStory { facts, later_arrivals: vec![], conflicts: vec![], deliveries: vec![delivery], promoted_from: None }
 }

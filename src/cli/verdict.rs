@@ -28,10 +28,18 @@ fn one_of_many(delivery: &DeliveryStory) -> String {
 }
 
 fn no_route(story: &ReceiptStory) -> String {
+    let receipt = story.facts.id;
+    if let Some(since) = story.facts.held_since {
+        return format!(
+            "It is held as a suspected replay since {} UTC, and nothing was delivered: \"oncehook release {receipt}\" lets it go on its way.",
+            stamp(since)
+        );
+    }
     format!(
         "It is stored, and no route asked for it: nothing was delivered. If something should be, add a [[routes]] entry with \
-         source = \"{}\" and events = [\"{}\"], then let the provider send the event again.",
-        story.facts.source, story.facts.event_type
+         source = \"{}\" and events = [\"{}\"], then run it again: \"oncehook receipts replay {receipt}\".",
+        story.facts.source,
+        Visible(&story.facts.event_type)
     )
 }
 
@@ -53,9 +61,11 @@ fn what_happened(delivery: &DeliveryStory) -> String {
             count(usize::try_from(delivery.ahead).unwrap_or(0), "older delivery", "older deliveries"),
             Visible(delivery.ordering_key.as_deref().unwrap_or("-")),
         ),
-        DeliveryState::Queued => "is next in line. If this lasts, look whether a worker runs: \"oncehook serve\" or \
-                                  \"oncehook work\"."
-            .to_owned(),
+        DeliveryState::Queued => {
+            "is next in line. If this lasts, look whether it is paused (\"oncehook pauses\"), and whether a \
+                                  worker runs: \"oncehook serve\" or \"oncehook work\"."
+                .to_owned()
+        }
         DeliveryState::Running => match last {
             Some(open) => format!(
                 "runs now: attempt {number}, since {} UTC, by {}.",
@@ -141,7 +151,7 @@ mod tests {
             story.deliveries[0].ahead = 1;
         }), @"The delivery to deployer waits for 1 older delivery in its lane, ref/200000001/refs/heads/main, and runs after that.");
         insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Running), @"The delivery to deployer runs now: attempt 2, since 2026-01-05 10:00:02.250 UTC, by host-1/7.");
-        insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Queued), @r#"The delivery to deployer is next in line. If this lasts, look whether a worker runs: "oncehook serve" or "oncehook work"."#);
+        insta::assert_snapshot!(verdict_on(|story| story.deliveries[0].state = DeliveryState::Queued), @r#"The delivery to deployer is next in line. If this lasts, look whether it is paused ("oncehook pauses"), and whether a worker runs: "oncehook serve" or "oncehook work"."#);
     }
 
     #[test]
@@ -162,7 +172,11 @@ mod tests {
 
     #[test]
     fn a_receipt_without_a_route_says_what_to_write() {
-        insta::assert_snapshot!(verdict_on(|story| story.deliveries.clear()), @r#"It is stored, and no route asked for it: nothing was delivered. If something should be, add a [[routes]] entry with source = "github" and events = ["push"], then let the provider send the event again."#);
+        insta::assert_snapshot!(verdict_on(|story| story.deliveries.clear()), @r#"It is stored, and no route asked for it: nothing was delivered. If something should be, add a [[routes]] entry with source = "github" and events = ["push"], then run it again: "oncehook receipts replay rcp_01ke6vafet00000000000000r1"."#);
+        insta::assert_snapshot!(verdict_on(|story| {
+            story.deliveries.clear();
+            story.facts.held_since = Some(sample::morning());
+        }), @r#"It is held as a suspected replay since 2026-01-05 10:00:00.250 UTC, and nothing was delivered: "oncehook release rcp_01ke6vafet00000000000000r1" lets it go on its way."#);
     }
 
     #[test]

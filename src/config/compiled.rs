@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-pub use super::kinds::*;
+pub use super::{
+    admin::{Admin, AdminToken},
+    kinds::*,
+};
 use crate::{
     domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
@@ -68,13 +71,6 @@ pub struct Intake {
     pub header_bytes_max: usize,
     /// Time for recording, after which the answer is 503.
     pub record_timeout: Duration,
-}
-
-/// The operator's port.
-#[derive(Debug, Clone)]
-pub struct Admin {
-    /// Where to listen; loopback by default.
-    pub listen: SocketAddr,
 }
 
 /// Group commit: bounds of one batch and of what waits for the next.

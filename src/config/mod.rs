@@ -3,6 +3,7 @@
 //! It takes a TOML file and the environment, and gives a [`Config`] in which every reference is resolved and every check
 //! has passed, or all mistakes at once. It never shows the value of a secret.
 
+mod admin;
 mod callers;
 mod check;
 mod command;
@@ -70,6 +71,8 @@ pub struct Loaded {
     /// `source github in /…`: secrets that the next start will make. Empty where `may_generate` was set. Until then the
     /// source has no secret, and refuses every request.
     pub to_be_generated: Vec<String>,
+    /// The files that secrets were read from.
+    pub secret_files: Vec<PathBuf>,
 }
 
 /// Loads the configuration.
@@ -82,7 +85,7 @@ pub fn load(options: &LoadOptions) -> Result<Loaded, ConfigErrors> {
 
 /// Loads what is needed to look at a running or resting Oncehook: the folder, the database, the ports.
 ///
-/// Mistakes in sources, destinations and routes are passed over, so that an operator's shell needs none of the secrets.
+/// Mistakes in sources, destinations, routes and tokens are passed over, so that an operator's shell needs none of the secrets.
 ///
 /// # Errors
 /// All other mistakes, as [`load`] tells them.
@@ -94,7 +97,9 @@ pub fn load_to_look(options: &LoadOptions) -> Result<Config, ConfigErrors> {
         Err(obstacle) => return Err(obstacle.conclude().expect_err("an obstacle is a mistake")),
     };
     if let Err(ConfigErrors(mut errors)) = findings.conclude() {
-        errors.retain(|error| !["sources", "destinations", "routes"].iter().any(|part| error.key.starts_with(part)));
+        errors.retain(|error| {
+            !["sources", "destinations", "routes", "admin.tokens"].iter().any(|part| error.key.starts_with(part))
+        });
         if !errors.is_empty() || compiled.is_none() {
             return Err(ConfigErrors(errors));
         }
@@ -116,10 +121,11 @@ fn load_from(options: &LoadOptions, places: &[PathBuf]) -> Result<Loaded, Config
             tried.join(" or ")
         ));
     }
+    let secret_files = findings.secret_files();
     let warnings = findings.conclude()?;
     let (mut config, plans) = compiled.expect("without a mistake there is a configuration");
     config.warnings = warnings;
-    let mut loaded = Loaded { config, origin, generated: Vec::new(), to_be_generated: Vec::new() };
+    let mut loaded = Loaded { config, origin, generated: Vec::new(), to_be_generated: Vec::new(), secret_files };
     for plan in plans {
         if options.may_generate {
             loaded.generate(&plan)?;
@@ -149,7 +155,7 @@ fn compile(text: &str, environment: &Environment, findings: &Findings) -> Option
     let ends = routes::Ends { sources: &sources, destinations: &destinations, written: &written(&top) };
     let config = Config {
         database: settings::database(&top, &resolver),
-        admin: settings::admin(&top, &intake),
+        admin: admin::admin(&top, &intake, &resolver, &sources),
         record: settings::record(&top),
         run: settings::run(&top),
         shutdown: settings::shutdown(&top),

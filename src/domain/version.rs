@@ -61,19 +61,52 @@ impl Version {
     }
 }
 
-/// As JSON: `{"scale": …, "parts": […], "from": …, "to": …, "in_words": …}`.
+/// As JSON: `{"scale": …, "parts": […], "from": …, "to": …, "chain_first": …, "in_words": …}`.
 impl serde::Serialize for Version {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let chain = self.chain.as_ref();
-        let mut version = serializer.serialize_struct("Version", 5)?;
+        let mut version = serializer.serialize_struct("Version", 6)?;
         version.serialize_field("scale", &self.scale)?;
         version.serialize_field("parts", &self.parts)?;
         version.serialize_field("from", &chain.and_then(|chain| chain.from.as_deref()))?;
         version.serialize_field("to", &chain.and_then(|chain| chain.to.as_deref()))?;
+        version.serialize_field("chain_first", &chain.is_some_and(|chain| chain.is_first))?;
         version.serialize_field("in_words", &self.to_string())?;
         version.end()
     }
 }
+
+/// The JSON above, as a reader sees it.
+#[derive(serde::Deserialize, utoipa::ToSchema)]
+struct VersionText {
+    /// What the numbers are.
+    scale: String,
+    /// Compared from the left.
+    parts: Vec<i64>,
+    /// The state before.
+    from: Option<String>,
+    /// The state after.
+    to: Option<String>,
+    /// Whether the states decide before the numbers do.
+    #[serde(default)]
+    chain_first: bool,
+}
+
+impl<'de> serde::Deserialize<'de> for Version {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let VersionText { scale, parts, from, to, chain_first } = VersionText::deserialize(deserializer)?;
+        let chain = (from.is_some() || to.is_some()).then_some(Chain { from, to, is_first: chain_first });
+        Ok(Self { scale, parts, chain })
+    }
+}
+
+impl utoipa::PartialSchema for Version {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        VersionText::schema()
+    }
+}
+
+impl utoipa::ToSchema for Version {}
 
 /// `workflow_run.run_attempt 2, workflow_run.status completed`, and the chain behind it.
 impl fmt::Display for Version {

@@ -9,6 +9,7 @@ mod filter;
 mod key;
 mod mistake;
 mod pattern;
+mod payload_path;
 mod pointer;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,6 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use cel::Env;
 
-pub use self::mistake::{Mistake, RouteError};
 pub(crate) use self::mistake::{check_filter, check_ordering_key, check_pattern};
 use self::{
     facts::{Closed, Facts},
@@ -25,6 +25,10 @@ use self::{
     key::Key,
     pattern::Pattern,
     pointer::Pointer,
+};
+pub use self::{
+    mistake::{Mistake, RouteError},
+    payload_path::PayloadPath,
 };
 use crate::{
     config::{self, Order},
@@ -146,6 +150,16 @@ impl Routes {
             }
         }
         plan
+    }
+
+    /// The delivery that one route makes of an event, whether it matches or not; `None` when the source has no such route.
+    #[must_use]
+    pub fn plan_only(&self, source: &SourceName, event: &Event<'_>, route: &RouteName) -> Option<Plan> {
+        let rules = self.by_source.get(source)?;
+        let rule = rules.rules.iter().find(|rule| rule.name == *route)?;
+        let mut plan = Plan::default();
+        plan.add(rule, event, &Facts::of(event, source, &self.language, &rules.pointers));
+        Some(plan)
     }
 }
 

@@ -21,7 +21,7 @@ pub struct LaneFilter {
 }
 
 /// One lane.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct LaneLine {
     /// The route.
     pub route: String,

@@ -3,30 +3,54 @@
 //! A function takes a connection and never begins or commits: the caller owns the transaction. Times that decide
 //! anything are the database's (`oncehook.now()`).
 
+pub mod audit;
 pub mod boot_check;
+pub mod bulks;
+pub mod call_off;
 pub mod command_status;
+pub mod conflict_list;
 pub mod connect;
+pub mod dead_letter_groups;
 pub mod deliveries;
 pub mod delivery_list;
+pub mod delivery_search;
 pub mod delivery_story;
+pub mod destination_health;
+pub mod doctor_facts;
 pub mod effects;
 mod error;
+pub mod event_feed;
+pub mod figure_sums;
+pub mod figures;
 pub mod instances;
 pub mod jobs;
 pub mod lane_list;
+pub mod lane_pages;
 pub mod lanes;
 pub mod migrate;
+pub mod operator_requests;
 pub mod outbox;
+pub mod pauses;
+pub mod payload_batches;
+pub mod pending;
 pub mod pool;
+pub mod promotions;
+pub mod receipt_identities;
 pub mod receipt_list;
+pub mod receipt_search;
 pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
+pub mod replays;
 pub mod rescue;
 pub mod revive;
+pub mod sessions;
+pub mod source_facts;
 pub mod sql_functions;
+pub mod tokens;
 pub mod turns;
 pub mod versions;
+pub mod walk;
 
 pub use error::StoreError;
 

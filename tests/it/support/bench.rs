@@ -8,6 +8,7 @@ use oncehook::{
     clock::Clock,
     config::{self, Config},
     domain::{DeliveryRef, DeliveryState, JobId, LaneKey, OrderingKey, ReceiptId},
+    figures::Figures,
     run::{Context, Doorbell, Stop, drain_due},
     store::jobs::{RunAt, Work, insert_job},
 };
@@ -41,6 +42,7 @@ impl Bench {
             deliverer: script.clone(),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
+            figures: Figures::default(),
         };
         Self { ctx, script, database }
     }
@@ -231,7 +233,7 @@ fn settings() -> Config {
             header_bytes_max: 1 << 14,
             record_timeout: second,
         },
-        admin: config::Admin { listen: loopback },
+        admin: config::Admin::on(loopback),
         record: config::Record { batch_rows_max: 256, batch_bytes_max: 1 << 20, queue_max: 100, arrivals_kept: 10 },
         run: config::Run {
             concurrency: 8,
