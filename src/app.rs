@@ -19,6 +19,7 @@ use crate::{
     database::Database,
     deliver::LiveDestinations,
     domain::OperatorToken,
+    figures::{self, Figures},
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
@@ -57,6 +58,7 @@ pub struct App {
     admin: Port,
     recording: Option<JoinHandle<()>>,
     work: Option<Work>,
+    figures: figures::Writer,
 }
 
 /// A port, with the server behind it.
@@ -102,34 +104,50 @@ impl App {
             deliverer: Arc::new(LiveDestinations::new(live.clone(), handlers)),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
+            figures: Figures::new(clock.clone()),
         };
-        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
-        let pool = database.operating_pool(&settings).await?;
+        let pool = database.operating_pool(&few(&config, OPERATOR_CONNECTIONS)).await?;
         let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
+        tokio::spawn(operate::keep_working_bulks(desk.clone(), context.stop.clone()));
+        let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
+        let figures = context.figures.clone();
+        figures.expect(config.sources.keys(), config.destinations.keys());
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
             None => None,
         };
         let (intake, recording) = if role.receives {
-            let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
+            let settings = few(&config, RECORDER_CONNECTIONS);
             let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
             let pool = database.pool("status", &settings).await?;
             let (live, clock) = (live.clone(), clock.clone());
-            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), pool, clock };
+            let (budget, tally, figures) = (budget.clone(), tally.clone(), figures.clone());
+            let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
         } else {
             (None, None)
         };
-        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
-        let access = Access::new(live, database.pool("operators", &settings).await?, clock.clone());
-        let admin = Admin { health: health.clone(), tally, budget, access, desk: desk.clone(), clock };
+        let pool = database.pool("operators", &few(&config, OPERATOR_CONNECTIONS)).await?;
+        let access = Access::new(live, pool, clock.clone());
+        let admin = Admin { health: health.clone(), tally, figures, budget, access, desk: desk.clone(), clock };
         let bound = admin::bind(&config.admin, admin)
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
-        Ok(Self { config, database, health, context, desk, intake, admin: Port::open(bound), recording, work })
+        Ok(Self {
+            config,
+            database,
+            health,
+            context,
+            desk,
+            intake,
+            admin: Port::open(bound),
+            recording,
+            work,
+            figures: writer,
+        })
     }
 
     /// Where webhooks are taken, if they are.
@@ -227,6 +245,7 @@ impl App {
         }
         self.admin.close("admin").await;
         self.desk.pool.close().await;
+        self.figures.stop().await;
         self.context.pool.close().await;
         self.database.close().await
     }
@@ -255,6 +274,11 @@ impl Work {
         }
         self.runtime.shutdown_background();
     }
+}
+
+/// The settings of the database for a part that needs few connections.
+fn few(config: &Config, connections_max: u32) -> config::Database {
+    config::Database { connections_max, ..config.database.clone() }
 }
 
 fn check_handlers(config: &Config, handlers: &Handlers) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ use self::auth::Access;
 use crate::{
     clock::Clock,
     config,
+    figures::Figures,
     health::Health,
     intake::{BoundServer, Budget, Tally},
     operate::Desk,
@@ -31,6 +32,8 @@ pub struct Admin {
     pub health: Health,
     /// Counts of answers on the intake port.
     pub tally: Arc<Tally>,
+    /// How long answers and deliveries took.
+    pub figures: Figures,
     /// Bytes of bodies in memory.
     pub budget: Budget,
     /// Where operators' questions and orders are dealt with.
@@ -96,6 +99,9 @@ async fn readyz(admin: web::Data<Admin>) -> HttpResponse {
 
 /// Prometheus text.
 async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
-    let text = admin.tally.to_prometheus() + &admin.budget.to_prometheus() + &admin.access.to_prometheus();
+    let text = admin.tally.to_prometheus()
+        + &admin.figures.to_prometheus()
+        + &admin.budget.to_prometheus()
+        + &admin.access.to_prometheus();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

@@ -64,26 +64,28 @@ impl Turns<'_> {
     }
 
     /// Settles an attempt and takes what is next or, if it may not go on, leaves.
-    pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
+    pub(super) async fn settle(&self, claim: &Claim, end: &Settlement, may_run: bool) -> Result<Step> {
         let blueprint = self.ctx.live.load_full();
         let mut asking = self.asking(&blueprint, may_run);
-        let turn = self.settle_patiently(lease, end, &mut asking, blueprint.config.run.lease).await?;
-        self.go_on(lease, end, &asking, turn).await
+        let turn = self.settle_patiently(&claim.lease, end, &mut asking, blueprint.config.run.lease).await?;
+        self.go_on(claim, end, &asking, turn).await
     }
 
     /// Goes on after a settlement was committed or (`None`) refused, since the lease had been lost.
     pub(super) async fn go_on(
         &self,
-        lease: &Lease,
+        claim: &Claim,
         end: &Settlement,
         asking: &Asking<'_>,
         turn: Option<Turn>,
     ) -> Result<Step> {
         let Some(turn) = turn else {
+            let lease = &claim.lease;
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
             return Ok(Step::Fenced);
         };
+        self.ctx.figures.settled(&claim.destination, end, claim.received_at);
         let step = self.take(asking, turn).await?;
         if let (Step::Fenced, Work::Lane(lane)) = (&step, self.work) {
             // Another job parked the lane until our lease would end. That is now.
@@ -164,6 +166,9 @@ impl Turns<'_> {
                     let mut conn = self.ctx.pool.acquire().await?;
                     let settled =
                         turns::settle_and_next_turn(&mut conn, &lease, &without_payload(words), asking).await?;
+                    if settled.is_some() {
+                        self.count(&route, purpose, OutcomeClass::Rejected, DeliveryState::Dead);
+                    }
                     settled.unwrap_or(Turn::Fenced)
                 }
             };
@@ -183,6 +188,9 @@ impl Turns<'_> {
         let words = last_words(&config, route, Purpose::Deliver);
         let mut conn = self.ctx.pool.acquire().await?;
         let state = deliveries::take_back(&mut conn, delivery, token, config.run.crashes_max, &words).await?;
+        if let Some(state) = state {
+            self.count(route, Purpose::Deliver, OutcomeClass::Unknown, state);
+        }
         tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
             "a worker died or lost its lease while it held a delivery");
         Ok(())
@@ -197,6 +205,19 @@ impl Turns<'_> {
             self.ctx.doorbell.ring();
         }
         Ok(step)
+    }
+
+    /// Counts an attempt that ended without its destination, as the one where its route leads today.
+    fn count(&self, route: &RouteName, purpose: Purpose, outcome: OutcomeClass, state: DeliveryState) {
+        let config = self.ctx.config();
+        let route = config.routes.iter().find(|rule| rule.name == *route);
+        let destination = route.and_then(|rule| match purpose {
+            Purpose::Deliver => Some(&rule.destination),
+            Purpose::Compensate => rule.on_dead_destination.as_ref(),
+        });
+        if let Some(destination) = destination {
+            self.ctx.figures.closed(destination, outcome, state);
+        }
     }
 
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {

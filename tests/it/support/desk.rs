@@ -1,7 +1,9 @@
-//! The operator's desk beside a bench or an appliance, and an operator.
+//! The operator's desk beside a bench or an appliance, an operator, and the appliance's figures, written when the test says so.
 
 use oncehook::operate::{Desk, Instruction, Operator, Role, Via};
 use oncehook::run::Context;
+
+use super::app::TestApp;
 
 /// A desk that works on the same database and rings the same bell.
 pub fn desk_of(ctx: &Context) -> Desk {
@@ -15,4 +17,17 @@ pub fn operator() -> Operator {
 /// An order of hers.
 pub fn by(operator: &Operator) -> Instruction<'_> {
     Instruction { by: operator, reason: Some("since it must") }
+}
+
+impl TestApp {
+    /// A desk on the appliance's database, with the configuration that it runs with.
+    pub fn desk_to_look(&self) -> Desk {
+        desk_of(self.app().context())
+    }
+
+    /// Writes what was counted, as happens every 10 seconds.
+    pub async fn write_figures(&self) {
+        let context = self.app().context();
+        context.figures.flush(&context.pool).await.unwrap();
+    }
 }
