@@ -106,9 +106,9 @@ impl App {
             stop: Stop::default(),
             figures: Figures::new(clock.clone()),
         };
-        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
-        let pool = database.operating_pool(&settings).await?;
+        let pool = database.operating_pool(&few(&config, OPERATOR_CONNECTIONS)).await?;
         let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
+        tokio::spawn(operate::keep_working_bulks(desk.clone(), context.stop.clone()));
         let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
         let figures = context.figures.clone();
         figures.expect(config.sources.keys(), config.destinations.keys());
@@ -131,8 +131,8 @@ impl App {
         } else {
             (None, None)
         };
-        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
-        let access = Access::new(live, database.pool("operators", &settings).await?, clock.clone());
+        let pool = database.pool("operators", &few(&config, OPERATOR_CONNECTIONS)).await?;
+        let access = Access::new(live, pool, clock.clone());
         let admin = Admin { health: health.clone(), tally, figures, budget, access, desk: desk.clone(), clock };
         let bound = admin::bind(&config.admin, admin)
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;

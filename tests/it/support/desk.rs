@@ -1,4 +1,4 @@
-//! The operator's desk beside a bench or an appliance, and an operator.
+//! The operator's desk beside a bench or an appliance, an operator, and the appliance's figures, written when the test says so.
 
 use oncehook::operate::{Desk, Instruction, Operator, Role, Via};
 use oncehook::run::Context;
@@ -22,8 +22,7 @@ pub fn by(operator: &Operator) -> Instruction<'_> {
 impl TestApp {
     /// A desk on the appliance's database, with the configuration that it runs with.
     pub fn desk_to_look(&self) -> Desk {
-        let context = self.app().context();
-        Desk { pool: context.pool.clone(), live: context.live.clone(), bell: context.doorbell.clone() }
+        desk_of(self.app().context())
     }
 
     /// Writes what was counted, as happens every 10 seconds.
