@@ -21,6 +21,7 @@ use crate::{
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
+    operate::Desk,
     record::Recorder,
     run::{self, Doorbell, Instance, Running, Stop},
     shutdown,
@@ -28,6 +29,9 @@ use crate::{
 
 /// Connections for recording: one works, another is there at once when it breaks.
 const RECORDER_CONNECTIONS: u32 = 2;
+
+/// Connections for operators: a few of their own, so that a slow search never holds up the work.
+const DESK_CONNECTIONS: u32 = 4;
 
 /// Threads for running deliveries, apart from those that take requests.
 const WORK_THREADS: usize = 2;
@@ -114,7 +118,10 @@ impl App {
         } else {
             (None, None)
         };
-        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget })
+        let desk_settings = config::Database { connections_max: DESK_CONNECTIONS, ..config.database.clone() };
+        let pool = database.pool("desk", &desk_settings).await?;
+        let desk = Desk { pool, live: context.live.clone(), bell: context.doorbell.clone() };
+        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget, desk })
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
         Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
     }

@@ -1,4 +1,7 @@
-//! The operator's port: health and metrics now. Never takes webhooks, never takes a pool connection for health.
+//! The operator's port: pages, health, metrics. Never takes webhooks, never takes a pool connection for health.
+
+pub mod auth;
+pub mod pages;
 
 use std::{io, net::TcpListener, sync::Arc};
 
@@ -9,6 +12,7 @@ use crate::{
     config,
     health::Health,
     intake::{BoundServer, Budget, Tally},
+    operate::Desk,
 };
 
 /// Threads for the operator's port: it serves people and probes.
@@ -26,6 +30,8 @@ pub struct Admin {
     pub tally: Arc<Tally>,
     /// Bytes of bodies in memory.
     pub budget: Budget,
+    /// Where operators' questions and orders are dealt with.
+    pub desk: Desk,
 }
 
 /// Binds the port and makes the server.
@@ -35,13 +41,17 @@ pub struct Admin {
 pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<BoundServer> {
     let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
+    let desk = web::Data::new(admin.desk.clone());
     let admin = web::Data::new(admin);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(admin.clone())
+            .app_data(desk.clone())
             .route("/livez", web::get().to(livez))
             .route("/readyz", web::get().to(readyz))
             .route("/metrics", web::get().to(metrics))
+            .configure(pages::configure)
+            .default_service(web::to(pages::not_found))
     })
     .workers(THREADS)
     .shutdown_timeout(SHUTDOWN_SECONDS)

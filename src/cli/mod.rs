@@ -15,9 +15,9 @@ mod json_member;
 mod lanes;
 mod migrate;
 mod output;
-mod payload_view;
+pub(crate) mod payload_view;
 mod receipts;
-mod redaction;
+pub(crate) mod redaction;
 #[cfg(test)]
 mod sample;
 mod send;
@@ -25,7 +25,7 @@ mod serve;
 mod stamp;
 mod story_view;
 mod verdict;
-mod visible;
+pub(crate) mod visible;
 mod work;
 
 use std::process::ExitCode;
