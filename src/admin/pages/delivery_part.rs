@@ -2,7 +2,6 @@
 //! answer.
 
 use super::{
-    outcome::{Outcome, of_delivery},
     payload::lines,
     pieces::{Badge, Moment, line, took},
 };
@@ -26,7 +25,6 @@ pub(super) struct DeliveryPart {
     pub(super) destination: String,
     pub(super) is_compensation: bool,
     pub(super) state: Badge,
-    pub(super) outcome: Outcome,
     pub(super) ordering_key: Option<String>,
     pub(super) order: &'static str,
     pub(super) lane: String,
@@ -76,7 +74,6 @@ impl DeliveryPart {
             destination: delivery.destination.clone(),
             is_compensation: delivery.purpose == Purpose::Compensate,
             state: Badge::of(delivery.state),
-            outcome: of_delivery(delivery),
             ordering_key: delivery.ordering_key.as_deref().map(line),
             order: if delivery.by_event { "by the provider’s event time" } else { "by arrival" },
             lane,

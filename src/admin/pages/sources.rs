@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     domain::SourceName,
-    operate::{Desk, OperateError, Result, SecretUse, SourceLine},
+    operate::{Desk, OperateError, SecretUse, SourceLine},
 };
 
 struct Secret {
