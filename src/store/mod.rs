@@ -13,6 +13,8 @@ pub mod delivery_list;
 pub mod delivery_story;
 pub mod effects;
 mod error;
+pub mod figure_sums;
+pub mod figures;
 pub mod instances;
 pub mod jobs;
 pub mod lane_list;
