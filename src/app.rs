@@ -12,21 +12,25 @@ use anyhow::Context as _;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use crate::{
-    admin::{self, Admin},
+    admin::{self, Admin, auth::Access},
     blueprint::Blueprint,
     clock::Clock,
     config::{self, Config},
     database::Database,
     deliver::LiveDestinations,
+    domain::OperatorToken,
     figures::{self, Figures},
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
-    operate::Desk,
+    operate::{self, Desk, Operator, Via},
     record::Recorder,
     run::{self, Doorbell, Instance, Running, Stop},
     shutdown,
 };
+
+/// Connections for the operator's port, of its own: it answers while every other connection works.
+const OPERATOR_CONNECTIONS: u32 = 4;
 
 /// Connections for recording: one works, another is there at once when it breaks.
 const RECORDER_CONNECTIONS: u32 = 2;
@@ -120,6 +124,7 @@ impl App {
             let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
             let pool = database.pool("status", &settings).await?;
+            let (live, clock) = (live.clone(), clock.clone());
             let (budget, tally, figures) = (budget.clone(), tally.clone(), figures.clone());
             let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
@@ -128,7 +133,10 @@ impl App {
         } else {
             (None, None)
         };
-        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, figures, budget, desk: desk.clone() })
+        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
+        let access = Access::new(live, database.pool("operators", &settings).await?, clock);
+        let admin = Admin { health: health.clone(), tally, figures, budget, access, desk: desk.clone() };
+        let bound = admin::bind(&config.admin, admin)
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
         Ok(Self {
             config,
@@ -154,6 +162,19 @@ impl App {
     #[must_use]
     pub fn admin_address(&self) -> SocketAddr {
         self.admin.address
+    }
+
+    /// Makes the first token of an operator, unless there is one already, in the configuration or in the database. To be shown once.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn make_first_token(&self) -> anyhow::Result<Option<OperatorToken>> {
+        if self.config.admin.no_auth || !self.config.admin.tokens.is_empty() {
+            return Ok(None);
+        }
+        let by = Operator { name: "oncehook".to_owned(), role: operate::Role::Operate, via: Via::CommandLine };
+        let mut conn = self.context.pool.acquire().await?;
+        operate::make_first_token(&mut conn, &by).await.context("failed to make a first token for operators")
     }
 
     /// What running deliveries needs; for draining by hand.

@@ -1,13 +1,15 @@
-//! The operator's port: pages, health, metrics. Never takes webhooks, never takes a pool connection for health.
+//! The operator's port: pages, health, metrics, and who may see them. Never takes webhooks, never takes a pool connection for
+//! health.
 
 pub mod auth;
 pub mod pages;
 
 use std::{io, net::TcpListener, sync::Arc};
 
-use actix_web::{App, HttpResponse, HttpServer, web};
+use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, web};
 use serde_json::json;
 
+use self::auth::Access;
 use crate::{
     config,
     figures::Figures,
@@ -35,21 +37,35 @@ pub struct Admin {
     pub budget: Budget,
     /// Where operators' questions and orders are dealt with.
     pub desk: Desk,
+    /// Who may use it.
+    pub access: Access,
 }
 
 /// Binds the port and makes the server.
 ///
 /// # Errors
-/// When the port cannot be bound.
+/// When the port cannot be bound, or everybody would be let in from other machines.
 pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<BoundServer> {
+    if settings.no_auth
+        && let Some(problem) = settings.why_not_without_auth()
+    {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
     let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
     let desk = web::Data::new(admin.desk.clone());
+    let access = web::Data::new(admin.access.clone());
     let admin = web::Data::new(admin);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(admin.clone())
             .app_data(desk.clone())
+            .app_data(access.clone())
+            .app_data(web::FormConfig::default().limit(auth::FORM_BYTES_MAX))
+            // The last is the outermost: the guard's own answers have the headers too.
+            .wrap(from_fn(auth::guard))
+            .wrap(from_fn(auth::headers))
+            .configure(auth::routes)
             .route("/livez", web::get().to(livez))
             .route("/readyz", web::get().to(readyz))
             .route("/metrics", web::get().to(metrics))
@@ -79,6 +95,7 @@ async fn readyz(admin: web::Data<Admin>) -> HttpResponse {
 
 /// Prometheus text.
 async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
-    let text = admin.tally.to_prometheus() + &admin.figures.to_prometheus() + &admin.budget.to_prometheus();
+    let (tally, figures) = (admin.tally.to_prometheus(), admin.figures.to_prometheus());
+    let text = tally + &figures + &admin.budget.to_prometheus() + &admin.access.to_prometheus();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

@@ -8,6 +8,8 @@ use secrecy::ExposeSecret as _;
 use super::http_client::local_address;
 use crate::{
     config::{Config, GeneratedSecret},
+    domain::OperatorToken,
+    operate::FIRST_TOKEN,
     provider::Provider,
 };
 
@@ -17,6 +19,10 @@ pub(super) struct Banner {
     pub(super) intake: Option<SocketAddr>,
     /// Where operators look.
     pub(super) admin: Option<SocketAddr>,
+    /// An operator's token that was made just now.
+    pub(super) first_token: Option<OperatorToken>,
+    /// Whether everybody on this machine is an operator.
+    no_auth: bool,
     /// How the operator called this program.
     program: String,
     origin: String,
@@ -37,6 +43,8 @@ impl Banner {
         Self {
             intake: None,
             admin: None,
+            first_token: None,
+            no_auth: config.admin.no_auth,
             program: program(),
             origin: origin.to_owned(),
             database,
@@ -58,6 +66,7 @@ impl Banner {
             "sources": self.sources.iter().map(|(source, _)| source).collect::<Vec<_>>(),
             "warnings": self.warnings,
             "generated_secrets": self.secret_files,
+            "no_auth": self.no_auth,
         })
     }
 
@@ -76,6 +85,7 @@ impl Banner {
             lines.push(format!("  operators      http://{}/metrics, /livez, /readyz", local_address(admin)));
         }
         lines.extend(self.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
+        lines.extend(self.access());
         lines.extend(self.secrets.iter().cloned());
         if self.intake.is_some() {
             lines.push(String::new());
@@ -85,6 +95,22 @@ impl Banner {
         lines.push(String::new());
         lines.push("Ctrl-C stops everything and keeps the data.".to_owned());
         lines.join("\n")
+    }
+
+    /// Who may use the operator's port, where that needs to be said.
+    fn access(&self) -> Option<String> {
+        let admin = local_address(self.admin?);
+        if self.no_auth {
+            return Some(format!(
+                "\nwarning: --no-auth: everybody on this machine may see and change everything at http://{admin}/"
+            ));
+        }
+        let token = self.first_token.as_ref()?;
+        Some(format!(
+            "\na token was made for operators (\"{FIRST_TOKEN}\", role operate); it is shown this once. Sign in with it at \
+             http://{admin}/login\n  {}",
+            token.expose()
+        ))
     }
 
     fn commands(&self) -> Vec<String> {
@@ -125,6 +151,8 @@ mod tests {
         Banner {
             intake: Some("0.0.0.0:8080".parse().unwrap()),
             admin: Some("127.0.0.1:8081".parse().unwrap()),
+            first_token: None,
+            no_auth: false,
             program: "./oncehook".to_owned(),
             origin: "/etc/oncehook/oncehook.toml".to_owned(),
             database: "an embedded PostgreSQL in data".to_owned(),
@@ -167,12 +195,26 @@ mod tests {
 
     #[test]
     fn a_script_reads_the_addresses_on_one_line_and_no_secret() {
-        insta::assert_snapshot!(banner().json(), @r#"{"status":"running","version":"0.1.0","intake":"0.0.0.0:8080","admin":"127.0.0.1:8081","sources":["github","shop"],"warnings":["source shop has no route"],"generated_secrets":["data/secrets/source-github"]}"#);
+        insta::assert_snapshot!(banner().json(), @r#"{"status":"running","version":"0.1.0","intake":"0.0.0.0:8080","admin":"127.0.0.1:8081","sources":["github","shop"],"warnings":["source shop has no route"],"generated_secrets":["data/secrets/source-github"],"no_auth":false}"#);
     }
 
     #[test]
     fn a_process_that_takes_no_webhooks_suggests_sending_none() {
         let text = Banner { intake: None, secrets: vec![], warnings: vec![], ..banner() }.view();
         assert!(!text.contains("send") && !text.contains("/hooks/"), "{text}");
+    }
+
+    #[test]
+    fn a_first_token_is_shown_to_people_and_not_to_scripts() {
+        let token = OperatorToken::of([7; 32]);
+        let banner = Banner { first_token: Some(token.clone()), ..banner() };
+        assert!(banner.view().contains("Sign in with it at http://127.0.0.1:8081/login\n  och_0707"));
+        assert!(!banner.json().to_string().contains(token.expose()));
+    }
+
+    #[test]
+    fn no_auth_is_said_aloud() {
+        let text = Banner { no_auth: true, ..banner() }.view();
+        assert!(text.contains("warning: --no-auth: everybody on this machine may see and change everything"), "{text}");
     }
 }

@@ -24,6 +24,7 @@ mod send;
 mod serve;
 mod stamp;
 mod story_view;
+mod tokens;
 mod verdict;
 pub(crate) mod visible;
 mod work;
@@ -74,6 +75,7 @@ enum Command {
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
     Lanes(lanes::Options),
+    Tokens(tokens::Options),
     Database(database::Options),
     Drill(drill::Options),
     #[command(hide = true)]
@@ -117,6 +119,7 @@ impl Cli {
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
             Command::Lanes(options) => wait_for(lanes::run(options, &globals)),
+            Command::Tokens(options) => wait_for(tokens::run(options, &globals)),
             Command::Drill(options) => wait_for(drill::run(options, &globals)),
             Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),

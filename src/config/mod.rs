@@ -3,6 +3,7 @@
 //! It takes a TOML file and the environment, and gives a [`Config`] in which every reference is resolved and every check
 //! has passed, or all mistakes at once. It never shows the value of a secret.
 
+mod admin;
 mod callers;
 mod check;
 mod command;
@@ -82,7 +83,7 @@ pub fn load(options: &LoadOptions) -> Result<Loaded, ConfigErrors> {
 
 /// Loads what is needed to look at a running or resting Oncehook: the folder, the database, the ports.
 ///
-/// Mistakes in sources, destinations and routes are passed over, so that an operator's shell needs none of the secrets.
+/// Mistakes in sources, destinations, routes and tokens are passed over, so that an operator's shell needs none of the secrets.
 ///
 /// # Errors
 /// All other mistakes, as [`load`] tells them.
@@ -94,7 +95,9 @@ pub fn load_to_look(options: &LoadOptions) -> Result<Config, ConfigErrors> {
         Err(obstacle) => return Err(obstacle.conclude().expect_err("an obstacle is a mistake")),
     };
     if let Err(ConfigErrors(mut errors)) = findings.conclude() {
-        errors.retain(|error| !["sources", "destinations", "routes"].iter().any(|part| error.key.starts_with(part)));
+        errors.retain(|error| {
+            !["sources", "destinations", "routes", "admin.tokens"].iter().any(|part| error.key.starts_with(part))
+        });
         if !errors.is_empty() || compiled.is_none() {
             return Err(ConfigErrors(errors));
         }
@@ -149,7 +152,7 @@ fn compile(text: &str, environment: &Environment, findings: &Findings) -> Option
     let ends = routes::Ends { sources: &sources, destinations: &destinations, written: &written(&top) };
     let config = Config {
         database: settings::database(&top, &resolver),
-        admin: settings::admin(&top, &intake),
+        admin: admin::admin(&top, &intake, &resolver, &sources),
         record: settings::record(&top),
         run: settings::run(&top),
         shutdown: settings::shutdown(&top),

@@ -76,7 +76,18 @@ static INTAKE: Schema = Schema {
     ],
 };
 
-static ADMIN: Schema = Schema { heading: "[admin]", keys: &[("listen", Text)] };
+static ADMIN: Schema = Schema {
+    heading: "[admin]",
+    keys: &[
+        ("listen", Text),
+        ("public_url", Text),
+        ("session_idle", Duration),
+        ("session_max", Duration),
+        ("tokens", Named(&TOKEN)),
+    ],
+};
+
+static TOKEN: Schema = Schema { heading: "[admin.tokens.NAME]", keys: &[("role", Text), ("secret", Reference)] };
 
 static RECORD: Schema = Schema {
     heading: "[record]",

@@ -1,4 +1,4 @@
-//! The tables of which there is one each: [database], [intake], [admin], [record], [run], [shutdown]. It holds their
+//! The tables of which there is one each: [database], [intake], [record], [run], [shutdown]. It holds their
 //! defaults and bounds; config/oncehook.toml tells the reasons, and a test holds the two together.
 
 use std::{net::SocketAddr, time::Duration};
@@ -6,7 +6,7 @@ use std::{net::SocketAddr, time::Duration};
 use secrecy::SecretString;
 
 use super::{
-    compiled::{Admin, Database, Intake, Record, Run, Shutdown},
+    compiled::{Database, Intake, Record, Run, Shutdown},
     reader::Reader,
     secret::Resolver,
     tree::{Place, Value},
@@ -69,22 +69,6 @@ pub(super) fn intake(top: &Reader<'_>) -> Intake {
     intake
 }
 
-pub(super) fn admin(top: &Reader<'_>, intake: &Intake) -> Admin {
-    let table = top.table("admin");
-    let listen = listen(&table, SocketAddr::from(([127, 0, 0, 1], 8081)));
-    if listen.port() != 0 && listen.port() == intake.listen.port() {
-        let instead = "give the two ports different numbers: the operator's port must not be public";
-        table.mistake("listen", format!("has the port of intake.listen, {}", listen.port()), instead);
-    }
-    if !listen.ip().is_loopback() {
-        table.findings.warn(format!(
-            "admin.listen is {listen}, which other machines can reach: the operator's port shows payloads, so let a firewall or a proxy with a login guard it"
-        ));
-    }
-    table.finish();
-    Admin { listen }
-}
-
 pub(super) fn record(top: &Reader<'_>) -> Record {
     let table = top.table("record");
     let record = Record {
@@ -134,7 +118,7 @@ pub(super) fn bytes(table: &Reader<'_>, key: &'static str, default: u64, low: u6
     usize::try_from(table.size(key, default, low..=high)).unwrap_or(usize::MAX)
 }
 
-fn listen(table: &Reader<'_>, default: SocketAddr) -> SocketAddr {
+pub(super) fn listen(table: &Reader<'_>, default: SocketAddr) -> SocketAddr {
     let example = default.to_string();
     let Some(text) = table.text("listen", &example) else { return default };
     text.parse().unwrap_or_else(|_| {

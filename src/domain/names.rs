@@ -85,6 +85,14 @@ name!(
     /// Where deliveries end.
     DestinationName
 );
+name!(
+    /// What an operator's token is called: who did something, in the audit log.
+    TokenName
+);
+impl TokenName {
+    /// Who did something where `--no-auth` lets everybody in. No token may have this name.
+    pub const ANYONE: &str = "anyone";
+}
 
 #[cfg(test)]
 mod tests {

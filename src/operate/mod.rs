@@ -22,6 +22,7 @@ mod replay;
 mod retry;
 mod sources;
 mod stats;
+mod tokens;
 mod why;
 
 pub use audit::{AuditLine, AuditQuery};
@@ -39,6 +40,7 @@ pub use replay::{Replayed, ReplayedDelivery};
 pub use retry::{Changed, RETRIED_FROM, retry_delivery, unblock_lane};
 pub use sources::{SecretUse, SourceLine};
 pub use stats::{Backlog, Latency, Series, Stats, StatsPoint, StatsQuery};
+pub use tokens::{FIRST_TOKEN, RevokedToken, TokenLine, create_token, list_tokens, make_first_token, revoke_token};
 pub use why::{RouteVerdict, Why};
 
 use sqlx::PgPool;

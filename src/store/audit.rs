@@ -129,3 +129,19 @@ pub async fn list_audit_rows(conn: &mut PgConnection, filter: &AuditFilter<'_>) 
     };
     Ok(rows)
 }
+
+/// The same for whoever has an operator and not a whole instruction.
+///
+/// # Errors
+/// Those of the database.
+pub async fn record_audit(
+    conn: &mut PgConnection,
+    by: &crate::operate::Operator,
+    action: &str,
+    subject: &str,
+    reason: Option<&str>,
+    details: &serde_json::Value,
+) -> Result<()> {
+    let via = by.via.as_str();
+    insert_audit_row(conn, &NewAuditRow { operator: &by.name, via, action, subject, reason, details }).await
+}

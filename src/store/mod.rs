@@ -31,7 +31,9 @@ pub mod record_seen_before;
 pub mod replays;
 pub mod rescue;
 pub mod revive;
+pub mod sessions;
 pub mod sql_functions;
+pub mod tokens;
 pub mod turns;
 pub mod versions;
 

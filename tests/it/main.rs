@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test an error is a failure, and its message is what one wants to see")]
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
+mod access;
 mod answers;
 mod api_sources;
 mod auditing;

@@ -1,55 +1,38 @@
-//! A stand-in until branch work-auth is merged, and loses there: everybody on this port is one operator.
+//! Who may use the operator's port, and how they show it: a bearer token (programs), or a session in a cookie (pages).
+//!
+//! # How a handler gets to know who asks
+//!
+//! [`guard()`] is wrapped around the whole of the port: no handler has to remember it, and a path that is not named as open in it
+//! is closed. It sees to the Host header, to token or session, to roles (whatever is not GET, HEAD or OPTIONS needs
+//! [`Role::Operate`](crate::operate::Role)), and, where a cookie lets somebody in, to Origin and CSRF token. Behind it:
+//!
+//! | argument of a handler | what it gives | what it refuses |
+//! |---|---|---|
+//! | [`Signed`] | the operator | |
+//! | [`Operating`] | the operator | 403: role `read`; a GET by cookie |
+//! | [`FormToken`] | the value of the hidden field `csrf` of each form, and of `X-CSRF-Token` | |
+//!
+//! Each answers 500 where the guard was left out.
 
-use std::future::{Ready, ready};
+mod access;
+mod credentials;
+mod form;
+mod guard;
+mod headers;
+mod login;
+mod next;
+mod origin;
+mod page;
+mod refusal;
+mod session;
+mod tally;
+mod throttle;
+mod visitor;
 
-use actix_web::{FromRequest, HttpRequest, dev::Payload};
-
-use crate::operate::{Operator, Role, Via};
-
-/// Whoever is signed in.
-pub struct Signed(pub Operator);
-
-/// Whoever is signed in and may change things.
-pub struct Operating(pub Operator);
-
-/// What the hidden field `csrf` of each form must hold.
-pub struct FormToken(pub String);
-
-fn operator() -> Operator {
-    Operator { name: "stand-in".to_owned(), role: Role::Operate, via: Via::Dashboard }
-}
-
-impl FromRequest for Signed {
-    type Error = actix_web::Error;
-    type Future = Ready<Result<Self, Self::Error>>;
-
-    fn from_request(_: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(operator())))
-    }
-}
-
-impl FromRequest for Operating {
-    type Error = actix_web::Error;
-    type Future = Ready<Result<Self, Self::Error>>;
-
-    fn from_request(_: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(operator())))
-    }
-}
-
-impl FromRequest for FormToken {
-    type Error = actix_web::Error;
-    type Future = Ready<Result<Self, Self::Error>>;
-
-    fn from_request(_: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self("stand-in".to_owned())))
-    }
-}
-
-/// Whether a form came from one of our pages.
-///
-/// # Errors
-/// When it did not.
-pub fn check_form(_: &HttpRequest, token: &str) -> Result<(), actix_web::Error> {
-    if token == "stand-in" { Ok(()) } else { Err(actix_web::error::ErrorForbidden("the form did not come from here")) }
-}
+pub use access::Access;
+pub use form::FORM_BYTES_MAX;
+pub use guard::guard;
+pub use headers::headers;
+pub use login::routes;
+pub use session::{Session, check_form};
+pub use visitor::{FormToken, Operating, Refused, Signed};

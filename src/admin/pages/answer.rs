@@ -1,4 +1,5 @@
-//! Pages as HTTP answers, with the headers that keep foreign code out of them; and the pages that say why there is none.
+//! Pages as HTTP answers, and the pages that say why there is none. The headers that keep foreign code out of them are added by
+//! `auth::headers`, to whatever this port answers.
 
 use actix_web::{
     HttpResponse,
@@ -8,10 +9,6 @@ use askama::Template;
 
 use super::shell::{Here, Shell};
 use crate::operate::OperateError;
-
-/// No code and no style but our own files; nobody may show us in a frame; forms go nowhere else.
-pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-                                           connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A page that says what is wrong and what to do.
 #[derive(Template)]
@@ -30,10 +27,7 @@ pub(super) fn page(template: &impl Template) -> HttpResponse {
 
 /// On to another page, by GET.
 pub(super) fn see(place: &str) -> HttpResponse {
-    HttpResponse::SeeOther()
-        .insert_header((header::LOCATION, place))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .finish()
+    HttpResponse::SeeOther().insert_header((header::LOCATION, place)).finish()
 }
 
 pub(super) fn respond(status: StatusCode, template: &impl Template) -> HttpResponse {
@@ -41,15 +35,7 @@ pub(super) fn respond(status: StatusCode, template: &impl Template) -> HttpRespo
         tracing::error!("a template could not be rendered");
         return HttpResponse::InternalServerError().finish();
     };
-    HttpResponse::build(status)
-        .content_type("text/html; charset=utf-8")
-        .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
-        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        // The Origin of our own forms must stay: "no-referrer" would make it null.
-        .insert_header((header::REFERRER_POLICY, "same-origin"))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header(("cross-origin-opener-policy", "same-origin"))
-        .body(html)
+    HttpResponse::build(status).content_type("text/html; charset=utf-8").body(html)
 }
 
 /// A page that says why nothing was done, and what to do instead.

@@ -175,7 +175,7 @@ pub(super) async fn begin(desk: web::Data<Desk>, order: Order) -> HttpResponse {
         if let Some(refusal) = nothing_ticked(&order.form) {
             return Err(refusal);
         }
-        let bulk = desk.begin_bulk(&request, order.instruction()?).await?;
+        let bulk = desk.begin_bulk(&request, order.instruction()).await?;
         Ok(format!("/bulks/{}?done=began", bulk.bulk))
     };
     order.answer(done.await)
@@ -220,7 +220,7 @@ pub(super) async fn ask_stop(desk: web::Data<Desk>, visit: Visit) -> HttpRespons
 /// Stops it.
 pub(super) async fn stop(desk: web::Data<Desk>, order: Order) -> HttpResponse {
     let done = async {
-        let bulk = desk.stop_bulk(order.part("id"), order.instruction()?).await?;
+        let bulk = desk.stop_bulk(order.part("id"), order.instruction()).await?;
         Ok(format!("/bulks/{}?done=stopped", bulk.bulk))
     };
     order.answer(done.await)

@@ -115,7 +115,7 @@ pub(super) async fn ask_promote(desk: web::Data<Desk>, visit: Visit) -> HttpResp
 /// Promotes it.
 pub(super) async fn promote(desk: web::Data<Desk>, order: Order) -> HttpResponse {
     let done = async {
-        let made = desk.promote(order.id("conflict")?, order.instruction()?).await?;
+        let made = desk.promote(order.id("conflict")?, order.instruction()).await?;
         Ok(format!("/receipts/{}?done=promoted", made.receipt))
     };
     order.answer(done.await)

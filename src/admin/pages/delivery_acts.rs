@@ -90,7 +90,7 @@ pub(super) async fn act(desk: web::Data<Desk>, order: Order) -> HttpResponse {
     let done = async {
         let id: DeliveryRef = order.id("delivery")?;
         let act = act_of(order.part("act"))?;
-        let instruction = order.instruction()?;
+        let instruction = order.instruction();
         let _: Changed = match act {
             Act::Retry => desk.retry(id, instruction).await?,
             Act::Cancel => desk.cancel(id, instruction).await?,

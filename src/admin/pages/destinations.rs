@@ -187,10 +187,10 @@ pub(super) async fn act(desk: web::Data<Desk>, order: Order) -> HttpResponse {
         let (kind, is_pause) = wanted(order.part("kind"), order.part("act"))?;
         let name = order.part("id");
         if is_pause {
-            desk.pause(kind, name, order.instruction()?).await?;
+            desk.pause(kind, name, order.instruction()).await?;
             return Ok("/destinations?done=paused".to_owned());
         }
-        desk.resume(kind, name, order.instruction()?).await?;
+        desk.resume(kind, name, order.instruction()).await?;
         Ok("/destinations?done=resumed".to_owned())
     };
     order.answer(done.await)

@@ -109,7 +109,7 @@ pub(super) async fn ask_unblock(desk: web::Data<Desk>, visit: Visit) -> HttpResp
 /// Lets it go on.
 pub(super) async fn unblock(desk: web::Data<Desk>, order: Order) -> HttpResponse {
     let done = async {
-        desk.unblock_lane(&lane_of(&order.form)?, order.instruction()?).await?;
+        desk.unblock_lane(&lane_of(&order.form)?, order.instruction()).await?;
         Ok("/lanes?done=unblocked".to_owned())
     };
     order.answer(done.await)

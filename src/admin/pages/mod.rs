@@ -39,11 +39,10 @@ mod visit;
 
 use actix_web::{HttpResponse, http::StatusCode, web};
 
-pub use answer::{CONTENT_SECURITY_POLICY, refusal};
-pub use login::login_page;
+use crate::admin::auth::FORM_BYTES_MAX;
 
-/// Bytes of a form: a thousand ticked deliveries and a reason.
-const FORM_BYTES_MAX: usize = 96 * 1024;
+pub use answer::refusal;
+pub use login::{detour_page, login_page};
 
 /// Adds the pages to the operator's port.
 pub fn configure(config: &mut web::ServiceConfig) {

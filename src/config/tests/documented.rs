@@ -23,6 +23,7 @@ fn uncommented(text: &str) -> String {
 fn complete() -> String {
     let text = uncommented(SHIPPED)
         .replace("[database]", "[database]\nurl = \"postgres://localhost/x\"")
+        .replace("[admin]", "[admin]\npublic_url = \"https://example.com\"")
         .replace("allow_commands = false", "allow_commands = true");
     format!(
         r#"{text}
@@ -68,6 +69,9 @@ timeout = "30s"
 [sources.standard]
 provider = "standard_webhooks"
 secrets = [{{ generated = true }}]
+[admin.tokens.program]
+role = "read"
+secret = {{ env = "GITHUB_WEBHOOK_SECRET" }}
 "#
     )
 }

@@ -233,7 +233,7 @@ fn settings() -> Config {
             header_bytes_max: 1 << 14,
             record_timeout: second,
         },
-        admin: config::Admin { listen: loopback },
+        admin: config::Admin::on(loopback),
         record: config::Record { batch_rows_max: 256, batch_bytes_max: 1 << 20, queue_max: 100, arrivals_kept: 10 },
         run: config::Run {
             concurrency: 8,

@@ -22,4 +22,5 @@ pub mod recorders;
 pub mod script;
 pub mod sender;
 pub mod until;
+pub mod visitor;
 pub mod wire;
