@@ -20,9 +20,12 @@ mod receipts;
 mod release;
 mod replay;
 mod retry;
+mod series;
 mod sources;
+mod standing;
 mod stats;
 mod tokens;
+mod verdict;
 mod why;
 
 pub use audit::{AuditLine, AuditQuery};
