@@ -50,14 +50,7 @@ impl Own {
 
     fn is_own_name(&self, host: &str) -> bool {
         let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
-        let is_public = self.public_url.as_ref().is_some_and(|own| own.host() == url.host());
-        let is_loopback = match url.host() {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        is_public || is_loopback
+        self.public_url.as_ref().is_some_and(|own| own.host() == url.host()) || is_loopback(&url)
     }
 
     /// Whether the page that sends a form is one of ours: by Origin, or by Referer where that is absent. `None`: the request
@@ -92,9 +85,18 @@ impl Own {
         let is_same = origin.host() == host.host() && origin.port() == host.port();
         match self.public_url {
             // Past the proxy, on the machine itself.
-            Some(_) => is_same && origin.scheme() == "http" && self.is_local,
+            Some(_) => is_same && origin.scheme() == "http" && self.is_local && is_loopback(&host),
             None => is_same,
         }
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 

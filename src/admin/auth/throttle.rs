@@ -178,7 +178,7 @@ mod tests {
     fn a_clock_that_was_set_back_keeps_nobody_out_for_long() {
         let throttle = Throttle::new(PACE, WIDE);
         throttle.take(peer(1), now() + TimeDelta::days(9)).unwrap();
-        assert_eq!(throttle.take(peer(1), now()), Err(Duration::from_secs(10)));
+        assert!(throttle.take(peer(1), now()).is_err_and(|wait| wait <= Duration::from_secs(10)));
         throttle.take(peer(1), now() + TimeDelta::seconds(10)).unwrap();
     }
 }

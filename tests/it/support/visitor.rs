@@ -1,6 +1,9 @@
 //! Somebody at the operator's port: a program with a token, or a person with a browser.
 
 use oncehook::{
+    app::App,
+    clock::Clock,
+    config::{self, Environment, LoadOptions},
     domain::TokenName,
     operate::{self, Operator, Role, Via},
 };
@@ -138,4 +141,26 @@ pub async fn reply(request: RequestBuilder) -> Reply {
 
 pub async fn status(request: RequestBuilder) -> u16 {
     request.send().await.unwrap().status().as_u16()
+}
+
+/// A process on the same database that lets everybody on this machine in.
+pub async fn without_auth(app: &TestApp) -> App {
+    let mut config = config::load(&shipped("127.0.0.1:0")).unwrap().config;
+    config.admin.no_auth = true;
+    start_on(app, config, app.clock().clone()).await.unwrap()
+}
+
+/// A configuration of one source and nothing else, with the operator's port at `listen`.
+pub fn shipped(listen: &str) -> LoadOptions {
+    let folder = tempfile::tempdir().unwrap().keep();
+    let file = folder.join("oncehook.toml");
+    let text = format!("data_dir = {:?}\n[admin]\nlisten = {listen:?}\n", folder.join("data").to_str().unwrap());
+    std::fs::write(&file, text).unwrap();
+    LoadOptions { file: Some(file), environment: Environment::default(), may_generate: false }
+}
+
+/// A process on the database of `app` that does nothing but serve operators.
+pub async fn start_on(app: &TestApp, mut config: config::Config, clock: Clock) -> anyhow::Result<App> {
+    config.database.url = Some(app.test_database().url().to_owned().into());
+    App::start(config, clock, oncehook::app::Role { receives: false, works: false }).await
 }
