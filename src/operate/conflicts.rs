@@ -64,15 +64,53 @@ impl Desk {
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
-    pub async fn conflicts(&self, _query: &ConflictQuery) -> Result<Page<ConflictLine>> {
-        Err(OperateError::NotYet)
+    pub async fn conflicts(&self, query: &ConflictQuery) -> Result<Page<ConflictLine>> {
+        let _ = query;
+        let mut conn = self.pool.acquire().await?;
+        let ids: Vec<i64> = sqlx::query_scalar("select id from oncehook.conflicts order by id desc limit 50")
+            .fetch_all(&mut *conn)
+            .await?;
+        drop(conn);
+        let mut items = Vec::new();
+        for id in ids {
+            items.push(self.conflict(id).await?.line);
+        }
+        Ok(Page { items, next: None })
     }
 
     /// One conflict, with both payloads.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
-    pub async fn conflict(&self, _conflict: i64) -> Result<ConflictStory> {
-        Err(OperateError::NotYet)
+    pub async fn conflict(&self, conflict: i64) -> Result<ConflictStory> {
+        type Row = (uuid::Uuid, String, DateTime<Utc>, Vec<u8>, Vec<u8>, Option<uuid::Uuid>);
+        let mut conn = self.pool.acquire().await?;
+        let row: Option<Row> = sqlx::query_as(
+            "select receipt_id, event_type, arrived_at, headers, body, promoted_to from oncehook.conflicts where id = $1",
+        )
+        .bind(conflict)
+        .fetch_optional(&mut *conn)
+        .await?;
+        let gone = || OperateError::NotFound { what: "conflict", name: conflict.to_string() };
+        let (receipt, event_type, arrived_at, headers, body, promoted) = row.ok_or_else(gone)?;
+        let receipt = ReceiptId::from(receipt);
+        drop(conn);
+        let story = self.receipt(receipt).await?;
+        Ok(ConflictStory {
+            line: ConflictLine {
+                conflict,
+                receipt,
+                source: story.facts.source,
+                delivery_id: story.facts.delivery_id,
+                event_type,
+                arrived_at,
+                body_digest: crate::domain::Digest::of(&body).to_string(),
+                body_bytes: i32::try_from(body.len()).unwrap_or(0),
+                promoted_to: promoted.map(ReceiptId::from),
+                promoted_at: None,
+            },
+            first: self.payload(receipt).await.ok(),
+            other: Payload { headers: crate::domain::Headers::from_wire(&headers), body },
+        })
     }
 }

@@ -80,16 +80,31 @@ impl Desk {
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
-    pub async fn deliveries(&self, _query: &DeliveryQuery) -> Result<Page<DeliveryLine>> {
-        Err(OperateError::NotYet)
+    pub async fn deliveries(&self, query: &DeliveryQuery) -> Result<Page<DeliveryLine>> {
+        let filter = crate::store::delivery_list::DeliveryFilter {
+            state: query.state,
+            route: query.route.clone(),
+            source: query.source.clone(),
+            before: query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()),
+            limit: query.limit.unwrap_or(50),
+        };
+        let mut conn = self.pool.acquire().await?;
+        let items = crate::store::delivery_list::list_deliveries(&mut conn, &filter).await?;
+        let next = (items.len() == 50).then(|| items.last().map(|last| last.id.to_string())).flatten();
+        Ok(Page { items, next })
     }
 
     /// One delivery with all that was tried.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
-    pub async fn delivery(&self, _delivery: DeliveryRef) -> Result<FoundDelivery> {
-        Err(OperateError::NotYet)
+    pub async fn delivery(&self, delivery: DeliveryRef) -> Result<FoundDelivery> {
+        let mut conn = self.pool.acquire().await?;
+        let gone = || OperateError::NotFound { what: "delivery", name: delivery.to_string() };
+        let receipt = crate::store::receipt_story::receipt_of_delivery(&mut conn, delivery).await?.ok_or_else(gone)?;
+        let all = crate::store::delivery_story::deliveries_of(&mut conn, receipt).await?;
+        let delivery = all.into_iter().find(|each| each.id == delivery).ok_or_else(gone)?;
+        Ok(FoundDelivery { receipt, delivery })
     }
 
     /// One attempt.
@@ -104,7 +119,28 @@ impl Desk {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn dead_letter_groups(&self, _query: &DeliveryQuery) -> Result<Vec<DeadLetterGroup>> {
-        Err(OperateError::NotYet)
+    pub async fn dead_letter_groups(&self, query: &DeliveryQuery) -> Result<Vec<DeadLetterGroup>> {
+        let query = DeliveryQuery { limit: Some(500), ..query.clone() };
+        let mut groups: Vec<DeadLetterGroup> = Vec::new();
+        for dead in self.deliveries(&query).await?.items {
+            let error = dead.last_error.unwrap_or_default();
+            let at = dead.finished_at.unwrap_or(dead.due_at);
+            match groups.iter_mut().find(|group| group.route == dead.route && group.error == error) {
+                Some(group) => {
+                    group.count += 1;
+                    group.first_at = at;
+                }
+                None => groups.push(DeadLetterGroup {
+                    group: "standin".into(),
+                    route: dead.route,
+                    destination: dead.destination,
+                    error,
+                    count: 1,
+                    first_at: at,
+                    last_at: at,
+                }),
+            }
+        }
+        Ok(groups)
     }
 }

@@ -29,8 +29,14 @@ impl Desk {
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
-    pub async fn lanes(&self, _query: &LaneQuery) -> Result<Page<LaneLine>> {
-        Err(OperateError::NotYet)
+    pub async fn lanes(&self, query: &LaneQuery) -> Result<Page<LaneLine>> {
+        let filter = crate::store::lane_list::LaneFilter {
+            route: query.route.clone(),
+            is_blocked: query.blocked.unwrap_or(false),
+            limit: 50,
+        };
+        let mut conn = self.pool.acquire().await?;
+        Ok(Page { items: crate::store::lane_list::list_lanes(&mut conn, &filter).await?, next: None })
     }
 
     /// Lets a blocked lane go on behind its dead delivery, which stays dead.

@@ -82,24 +82,52 @@ impl Desk {
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor, limit or path that is none; those of the database.
-    pub async fn receipts(&self, _query: &ReceiptQuery) -> Result<Page<ReceiptLine>> {
-        Err(OperateError::NotYet)
+    pub async fn receipts(&self, query: &ReceiptQuery) -> Result<Page<ReceiptLine>> {
+        let filter = crate::store::receipt_list::ReceiptFilter {
+            source: query.source.clone(),
+            event_type: query.event_type.clone(),
+            delivery_id: query.delivery_id.clone().or_else(|| query.q.clone()),
+            state: query.state,
+            route: query.route.clone(),
+            before: query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()),
+            limit: query.limit.unwrap_or(50),
+        };
+        let mut conn = self.pool.acquire().await?;
+        let items = crate::store::receipt_list::list_receipts(&mut conn, &filter).await?;
+        let next = (items.len() == 50).then(|| items.last().map(|last| last.id.to_string())).flatten();
+        Ok(Page { items, next })
     }
 
     /// All that is known about one.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
-    pub async fn receipt(&self, _receipt: ReceiptId) -> Result<ReceiptStory> {
-        Err(OperateError::NotYet)
+    pub async fn receipt(&self, receipt: ReceiptId) -> Result<ReceiptStory> {
+        let mut conn = self.pool.acquire().await?;
+        let story = crate::store::receipt_story::tell_receipt_story(&mut conn, receipt).await?;
+        story.ok_or(OperateError::NotFound { what: "receipt", name: receipt.to_string() })
     }
 
     /// From what an operator has in hand (our id of a receipt or a delivery, or the provider's own id) to the receipt.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn look_up(&self, _text: &str, _source: Option<&str>) -> Result<Found> {
-        Err(OperateError::NotYet)
+    pub async fn look_up(&self, text: &str, _source: Option<&str>) -> Result<Found> {
+        if let Ok(receipt) = text.parse() {
+            return Ok(Found::Receipt(receipt));
+        }
+        let mut conn = self.pool.acquire().await?;
+        if let Ok(delivery) = text.parse() {
+            let found = crate::store::receipt_story::receipt_of_delivery(&mut conn, delivery).await?;
+            return Ok(found.map_or(Found::Nothing, Found::Receipt));
+        }
+        let query = ReceiptQuery { delivery_id: Some(text.to_owned()), ..ReceiptQuery::default() };
+        let mut items = self.receipts(&query).await?.items;
+        Ok(match items.len() {
+            0 => Found::Nothing,
+            1 => Found::Receipt(items.remove(0).id),
+            _ => Found::Several(items),
+        })
     }
 
     /// What came in, byte for byte.
@@ -107,7 +135,9 @@ impl Desk {
     /// # Errors
     /// [`OperateError::NotFound`] when there is no such receipt, [`OperateError::Refused`] when retention has deleted its
     /// payload; those of the database.
-    pub async fn payload(&self, _receipt: ReceiptId) -> Result<Payload> {
-        Err(OperateError::NotYet)
+    pub async fn payload(&self, receipt: ReceiptId) -> Result<Payload> {
+        let mut conn = self.pool.acquire().await?;
+        let payload = crate::store::receipt_story::read_payload(&mut conn, receipt).await?;
+        payload.ok_or(OperateError::Refused { problem: "its payload is gone".into(), instead: String::new() })
     }
 }

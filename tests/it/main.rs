@@ -40,6 +40,7 @@ mod mutation_races;
 mod mutations;
 mod ordering_versions;
 mod outbox;
+mod pages_empty;
 mod paces;
 mod pausing;
 mod plans;

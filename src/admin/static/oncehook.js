@@ -98,7 +98,7 @@ function changed() {
 let stop = () => {};
 if (kind && "EventSource" in window) {
   const events = new EventSource("/api/v1/events");
-  for (const name of ["message", "receipt", "delivery", "conflict", "change"]) events.addEventListener(name, changed);
+  for (const name of ["receipt", "delivery", "bulk", "missed"]) events.addEventListener(name, changed);
   // What no event tells of: bulks that go on, seconds that pass.
   const seconds = Number(document.body.dataset.every);
   const every = kind === "renew" && seconds ? setInterval(changed, seconds * 1000) : null;
