@@ -7,6 +7,7 @@ mod completions;
 mod database;
 mod database_access;
 mod deliveries;
+mod doctor;
 mod drill;
 mod globals;
 mod health;
@@ -39,7 +40,7 @@ pub use globals::Globals;
 use self::visible::Visible;
 use crate::telemetry;
 
-/// Exit code of `check` when it has something to say.
+/// Exit code of `check` and `doctor` when they have something to say.
 const FINDINGS: u8 = 3;
 
 /// Exit code when what was asked for is not there.
@@ -50,7 +51,7 @@ Exit codes:
   0  done
   1  failed: the reason is on standard error
   2  the command line is wrong
-  3  \"check\" has findings
+  3  \"check\" has findings, or \"doctor\" has warnings
   4  what was asked for is not there
 
 First steps: \"oncehook serve\" in one terminal; \"oncehook send github push\" in another.";
@@ -71,6 +72,7 @@ enum Command {
     Work(work::Options),
     Migrate(migrate::Options),
     Check(check::Options),
+    Doctor(doctor::Options),
     Send(send::Options),
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
@@ -123,6 +125,7 @@ impl Cli {
             Command::Drill(options) => wait_for(drill::run(options, &globals)),
             Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),
+            Command::Doctor(options) => wait_for(doctor::run(&options, &globals)),
             Command::Health(options) => wait_for(health::run(&options, &globals)),
         }
     }
@@ -162,7 +165,10 @@ mod tests {
     #[test]
     fn the_exit_codes_are_told_in_the_help() {
         let help = Cli::command().render_long_help().to_string();
-        for line in [format!("  {FINDINGS}  \"check\" has findings"), format!("  {NOT_FOUND}  what was asked for")] {
+        for line in [
+            format!("  {FINDINGS}  \"check\" has findings, or \"doctor\""),
+            format!("  {NOT_FOUND}  what was asked for"),
+        ] {
             assert!(help.contains(&line), "{help}");
         }
     }

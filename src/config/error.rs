@@ -1,7 +1,12 @@
 //! What is wrong with a configuration: every mistake, each with its place and what to write instead. It never holds the
 //! value of a secret.
 
-use std::{cell::RefCell, collections::BTreeSet, fmt};
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use super::tree::Place;
 

@@ -75,9 +75,11 @@ impl Today {
 
 /// Without the payload: routes without a filter can be asked all the same.
 fn plan_of_row(blueprint: &Blueprint, source: &SourceName, facts: &ReceiptFacts) -> Plan {
+    let event_type = EventType::new(&facts.event_type);
+    let ordering_key = facts.ordering_key.as_deref().map(OrderingKey::new);
     let event = Event {
-        event_type: &EventType::new(&facts.event_type),
-        ordering_key: facts.ordering_key.as_deref().map(OrderingKey::new).as_ref(),
+        event_type: &event_type,
+        ordering_key: ordering_key.as_ref(),
         event_time: facts.event_time.map(|at| EventTime { at, path: "" }),
         version: facts.version.as_ref(),
         body_bytes: 0,

@@ -18,6 +18,7 @@ mod dedupe;
 mod delivery;
 mod delivery_request;
 mod destination_health;
+mod doctor;
 mod drill;
 mod drill_checker;
 mod embed;
