@@ -11,6 +11,7 @@ pub mod dashboard;
 pub mod desk;
 pub mod destination;
 pub mod evidence;
+pub mod hostile;
 pub mod invariants;
 mod keeper;
 pub mod ledger;
