@@ -7,6 +7,7 @@ mod access;
 mod answers;
 mod api_sources;
 mod auditing;
+mod browser_pictures;
 mod cli;
 mod command_deliveries;
 mod commands;

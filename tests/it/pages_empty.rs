@@ -23,11 +23,14 @@ async fn each_page_without_data_teaches() {
 }
 
 #[tokio::test]
-async fn a_configuration_without_sources_and_destinations_says_what_to_write() {
-    let ports = "[intake]\nlisten = \"127.0.0.1:0\"\n[admin]\nlisten = \"127.0.0.1:0\"\n";
-    let desk = Dashboard::of(TestApp::start_from(&format!("{ports}{TOKENS}")).await).await;
-    assert!(desk.page("/sources").await.text.contains("[sources.github]"));
+async fn a_configuration_without_destinations_says_what_to_write() {
+    let config = format!(
+        "[intake]\nlisten = \"127.0.0.1:0\"\n[admin]\nlisten = \"127.0.0.1:0\"\n{TOKENS}\n\
+         [sources.github]\nprovider = \"github\"\nsecrets = [{{ env = \"GITHUB_SECRET\" }}]\n"
+    );
+    let desk = Dashboard::of(TestApp::start_from(&config).await).await;
     assert!(desk.page("/destinations").await.text.contains("[destinations.NAME]"));
+    assert!(desk.page("/sources").await.text.contains("what comes in is stored and delivered nowhere"));
 }
 
 #[tokio::test]

@@ -97,7 +97,6 @@ mod tests {
     fn a_changed_member_stands_beside_what_it_was() {
         let comparison = compare(br#"{"a":1,"b":[1,2],"c":3}"#, br#"{"a":1,"b":[1,5,6],"c":3}"#);
         assert_eq!(shown(&comparison), [
-            "1 { | 1 {",
             "2 \"a\": 1, | 2 \"a\": 1,",
             "3 \"b\": [ | 3 \"b\": [",
             "4 1, | 4 1,",

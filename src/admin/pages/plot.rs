@@ -272,7 +272,7 @@ mod tests {
             Strand { name: "rejected", class: "plot-bad", values: vec![Some(1.0), None] },
         ];
         let html = Plot::bars("requests", "Requests", &times(2), strands).to_string();
-        assert_eq!(html.matches("<rect").count(), 2, "{html}");
+        assert_eq!(html.matches("<rect class=\"plot-good\" x=").count() + html.matches("<rect class=\"plot-bad\" x=").count(), 2, "{html}");
         for told in ["10:00 UTC: 3 accepted", "1 rejected", "3 accepted, 1 rejected", "<td>3</td>", "<td>–</td>", "role=\"img\""] {
             assert!(html.contains(told), "{told} is missing in {html}");
         }

@@ -49,9 +49,10 @@ pub(super) fn timeline(story: &ReceiptStory) -> Vec<Entry> {
         of_delivery(delivery, &mut add);
     }
     entries.sort_by_key(|entry| entry.time);
-    let surplus = entries.len().saturating_sub(ENTRIES_MAX);
-    // The first ones say how it came in, the last ones how it ended.
-    entries.drain(ENTRIES_MAX / 2..ENTRIES_MAX / 2 + surplus);
+    if let Some(surplus) = entries.len().checked_sub(ENTRIES_MAX) {
+        // The first ones say how it came in, the last ones how it ended.
+        entries.drain(ENTRIES_MAX / 2..ENTRIES_MAX / 2 + surplus);
+    }
     entries
 }
 

@@ -18,12 +18,22 @@ use crate::{
 
 type Coming<T> = Pin<Box<dyn Future<Output = std::result::Result<T, Error>>>>;
 
+/// The parts of a path that are not written in it.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct Parts {
+    id: String,
+    act: String,
+    kind: String,
+}
+
 /// One look at a page by someone who is signed in.
 pub struct Visit {
     operator: Operator,
     token: String,
     /// What stands behind the question mark.
     pub(super) fields: Fields,
+    parts: Parts,
     request: HttpRequest,
 }
 
@@ -37,7 +47,8 @@ impl FromRequest for Visit {
             let Signed(operator) = Signed::extract(&request).await?;
             let FormToken(token) = FormToken::extract(&request).await?;
             let fields = Fields::parse(request.query_string().as_bytes());
-            Ok(Self { operator, token, fields, request })
+            let parts = web::Path::<Parts>::extract(&request).await?.into_inner();
+            Ok(Self { operator, token, fields, parts, request })
         })
     }
 }
@@ -59,7 +70,11 @@ impl Visit {
 
     /// A part of the path, decoded.
     pub(super) fn part(&self, name: &str) -> &str {
-        self.request.match_info().get(name).unwrap_or_default()
+        match name {
+            "id" => &self.parts.id,
+            "act" => &self.parts.act,
+            _ => &self.parts.kind,
+        }
     }
 
     /// A part of the path as an id or a number; anything else is not there.

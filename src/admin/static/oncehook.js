@@ -69,7 +69,7 @@ async function renew() {
   const live = document.getElementById("live");
   // Whoever reads or types in there is not disturbed.
   if (!live || live.contains(document.activeElement) || !getSelection().isCollapsed) return mark();
-  const answer = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
+  const answer = await fetch(location.href, { headers: { accept: "text/html", "x-oncehook-renewal": "1" }, redirect: "error" });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("live");

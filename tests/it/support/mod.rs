@@ -3,6 +3,7 @@
 pub mod app;
 pub mod bench;
 pub mod caller;
+pub mod chromium;
 mod clock;
 pub mod cluster;
 pub mod connection;
@@ -24,6 +25,7 @@ pub mod process;
 pub mod recorders;
 pub mod script;
 pub mod sender;
+pub mod showcase;
 pub mod until;
 pub mod visitor;
 pub mod wire;
