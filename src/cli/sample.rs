@@ -35,6 +35,9 @@ fn attempt(number: i32) -> AttemptFacts {
         reason: Some("answered 503 Service Unavailable".to_owned()),
         answer_status: Some(503),
         answer_beginning: Some("try later\nsecond line".to_owned()),
+        finished_at: Some(morning() + TimeDelta::seconds(i64::from(number))),
+        answer_is_cut: false,
+        answer: None,
     }
 }
 
@@ -45,6 +48,8 @@ pub fn conflict() -> ConflictFacts {
         event_type: "push".to_owned(),
         body_digest: "cc".repeat(32),
         body_bytes: 7,
+        promoted_to: None,
+        promoted_at: None,
     }
 }
 
@@ -95,6 +100,7 @@ pub fn story() -> ReceiptStory {
         signed_at: None,
         remote_address: Some("192.0.2.7".to_owned()),
         flags: vec![],
+        held_since: None,
     };
     let succeeded = AttemptFacts {
         outcome: Some("succeeded".to_owned()),
@@ -122,5 +128,5 @@ pub fn story() -> ReceiptStory {
         finished_at: Some(morning() + TimeDelta::seconds(2)),
         attempts: vec![attempt(1), succeeded],
     };
-    ReceiptStory { facts, later_arrivals: vec![], conflicts: vec![], deliveries: vec![delivery] }
+    ReceiptStory { facts, later_arrivals: vec![], conflicts: vec![], deliveries: vec![delivery], promoted_from: None }
 }

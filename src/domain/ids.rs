@@ -3,8 +3,26 @@
 
 use std::{fmt, str::FromStr};
 
+use chrono::{DateTime, Utc};
 use ulid::Ulid;
 use uuid::Uuid;
+
+/// What a ULID begins with. A time before 1970 becomes 1970.
+fn milliseconds(time: DateTime<Utc>) -> u64 {
+    u64::try_from(time.timestamp_millis()).unwrap_or(0)
+}
+
+/// The first and the last ULID that begin with these digits.
+fn padded(digits: &str) -> Option<(Ulid, Ulid)> {
+    // The first digit holds three bits, the others five.
+    const LAST: &str = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    if digits.len() > ulid::ULID_LEN || !digits.is_ascii() || digits.as_bytes().first().is_some_and(|first| *first > b'7') {
+        return None;
+    }
+    let first = Ulid::from_string(&format!("{digits:0<26}")).ok()?;
+    let last = Ulid::from_string(&format!("{digits}{}", &LAST[digits.len()..])).ok()?;
+    Some((first, last))
+}
 
 /// A text that is not an id of the kind that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +48,26 @@ macro_rules! id {
             #[expect(clippy::new_without_default, reason = "a new id is an act, not a default")]
             pub fn new() -> Self {
                 Self(Ulid::generate())
+            }
+
+            /// A new id that says it was made at `time`: where a list is to follow the time that an operator sees.
+            #[must_use]
+            pub fn at(time: DateTime<Utc>) -> Self {
+                Self(Ulid::from_parts(milliseconds(time), Ulid::generate().random()))
+            }
+
+            /// The least id that says it was made at `time`, or later.
+            #[must_use]
+            pub fn first_at(time: DateTime<Utc>) -> Self {
+                Self(Ulid::from_parts(milliseconds(time), 0))
+            }
+
+            /// The ids that begin with `text`, its prefix included: the first and the last. `None`: none can.
+            #[must_use]
+            pub fn beginning_with(text: &str) -> Option<(Self, Self)> {
+                let digits = text.strip_prefix($prefix)?.to_ascii_uppercase();
+                let (first, last) = padded(&digits)?;
+                Some((Self(first), Self(last)))
             }
 
             /// The 128 bits, as the database keeps them.
@@ -195,6 +233,20 @@ mod tests {
         assert_eq!(Ulid::from_string(&text).unwrap().to_string(), text);
         assert_eq!(text.parse::<JobId>().unwrap(), id);
         assert!(format!("job_{text}").parse::<JobId>().is_err());
+    }
+
+    #[test]
+    fn ids_that_begin_alike_lie_in_one_range() {
+        let id = ReceiptId::new();
+        for length in 4..=30 {
+            let (first, last) = ReceiptId::beginning_with(&id.to_string()[..length]).unwrap();
+            assert!(first <= id && id <= last && (first == last) == (length == 30));
+        }
+        for none in ["", "rcp", "dlv_0", "rcp_8", "rcp_u", "rcp_é", "rcp_0 ", "rcp_00000000000000000000000000a"] {
+            assert_eq!(ReceiptId::beginning_with(none), None, "{none}");
+        }
+        let time = "2026-12-03T08:00:00Z".parse().unwrap();
+        assert!(ReceiptId::first_at(time) <= ReceiptId::at(time));
     }
 
     #[test]

@@ -211,7 +211,7 @@ fn new_receipt(
         identity.flags.into_iter().chain(plan.flags()).chain(signed_but_not_checked(source, &incoming)).collect();
     let (secret, signed_at) = verified.map(|verified| (verified.secret, verified.signed_at)).unzip();
     NewReceipt {
-        id: ReceiptId::new(),
+        id: ReceiptId::at(incoming.received_at),
         source: source.name.clone(),
         delivery_id: identity.delivery_id,
         hook_scope,

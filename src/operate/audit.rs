@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::{Desk, Instruction, OperateError, PAGE_LIMIT, PAGE_LIMIT_MAX, Page, Result, Via};
+use super::{Desk, Instruction, OperateError, Page, Result, Via, page::limit_of};
 use crate::store::{
     StoreError,
     audit::{AuditFilter, AuditRow, NewAuditRow, insert_audit_row, list_audit_rows},
@@ -110,17 +110,6 @@ impl AuditLine {
             reason: row.reason,
             details: row.details,
         })
-    }
-}
-
-fn limit_of(limit: Option<u32>) -> Result<u32> {
-    match limit.unwrap_or(PAGE_LIMIT) {
-        limit @ 1..=PAGE_LIMIT_MAX => Ok(limit),
-        other => Err(OperateError::Invalid {
-            field: "limit",
-            problem: format!("{other} is no number of items"),
-            instead: format!("ask for 1 to {PAGE_LIMIT_MAX}"),
-        }),
     }
 }
 

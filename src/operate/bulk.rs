@@ -3,7 +3,26 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{DeliveryQuery, Desk, Instruction, OperateError, Page, PageRequest, Result};
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    DeliveryQuery, Desk, Instruction, OperateError, Page, PageRequest, RETRIED_FROM, Result,
+    audit::note,
+    delivery_criteria::criteria_of,
+    page::{key_of, limit_of},
+};
+use crate::{
+    domain::{DeliveryRef, DeliveryState},
+    store::{
+        StoreError,
+        bulks::{BulkRow, NewBulk, find_bulk, insert_bulk, page_of_bulks, stop_bulk},
+        delivery_search::{DeliveryCriteria, count_deliveries, search_deliveries},
+        receipt_story::begin_reading,
+        walk::Direction,
+    },
+};
 
 /// What is done to each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
@@ -84,53 +103,215 @@ pub struct BulkProgress {
     pub ended_at: Option<DateTime<Utc>>,
 }
 
+const LIST: &str = "bulks 1";
+
+/// Deliveries are counted up to here, and a bulk meets no more: it can be begun again for the rest.
+pub(super) const COUNTED_MAX: i64 = 1_000_000;
+
+/// Deliveries that can be picked one by one: what a page has room for.
+const PICKED_MAX: usize = 1_000;
+
+/// What a count shows as examples.
+const SAMPLES: i64 = 5;
+
 impl Desk {
-    /// Counts what a bulk would meet, and changes nothing.
+    /// Counts what a bulk would meet, up to a million, and changes nothing.
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a filter that is none; those of the database.
-    pub async fn count_bulk(&self, _request: &BulkRequest) -> Result<BulkCount> {
-        Err(OperateError::NotYet)
+    pub async fn count_bulk(&self, request: &BulkRequest) -> Result<BulkCount> {
+        let only = picked(request)?;
+        let mut conn = self.pool.acquire().await?;
+        let mut tx = begin_reading(&mut conn).await?;
+        let criteria = criteria_of_bulk(&mut tx, request.action, &request.filter, &only).await?;
+        let count = count_deliveries(&mut tx, &criteria, COUNTED_MAX).await?;
+        let youngest = search_deliveries(&mut tx, &criteria, Direction::NewestFirst, None, SAMPLES).await?;
+        tx.commit().await?;
+        let samples = youngest.found.iter().map(|place| DeliveryRef::from(place.1).to_string()).collect();
+        Ok(BulkCount { count, samples })
     }
 
     /// Begins a bulk. Processes with a desk work it off, see [`Desk::work_bulks`].
     ///
     /// # Errors
-    /// [`OperateError::Refused`] when there are more than expected; [`OperateError::Invalid`]; those of the database.
-    pub async fn begin_bulk(&self, _request: &BulkRequest, _instruction: Instruction<'_>) -> Result<BulkProgress> {
-        Err(OperateError::NotYet)
+    /// [`OperateError::Refused`] when there are more than expected, or none; [`OperateError::Invalid`]; those of the database.
+    pub async fn begin_bulk(&self, request: &BulkRequest, instruction: Instruction<'_>) -> Result<BulkProgress> {
+        let only = picked(request)?;
+        let reason = request.reason.as_deref().or(instruction.reason);
+        let instruction = Instruction { reason, ..instruction };
+        let reason = instruction.reason_to_keep()?;
+        let filter = DeliveryQuery { cursor: None, limit: None, ..request.filter.clone() };
+        let mut tx = self.pool.begin().await?;
+        let criteria = criteria_of_bulk(&mut tx, request.action, &filter, &only).await?;
+        let total = count_deliveries(&mut tx, &criteria, COUNTED_MAX).await?;
+        if let Some(expected) = request.expect.filter(|expected| total > *expected) {
+            return Err(OperateError::Refused {
+                problem: format!("there are {total} by now, and not {expected}"),
+                instead: "look again, and begin with the new count if all of them are meant".to_owned(),
+            });
+        }
+        let id = DeliveryRef::new().uuid();
+        let new = NewBulk {
+            id,
+            action: request.action.as_str(),
+            filter: serde_json::to_value(&filter).expect("a query is texts and times"),
+            only,
+            total,
+            operator: &instruction.by.name,
+            role: instruction.by.role.as_str(),
+            via: instruction.by.via.as_str(),
+            reason,
+        };
+        insert_bulk(&mut tx, &new).await?;
+        let details = json!({ "action": new.action, "filter": new.filter, "picked": new.only.len(), "total": total });
+        note(&mut tx, instruction, "bulk_begin", &format!("bulk {id}"), &details).await?;
+        let row = find_bulk(&mut tx, id).await?;
+        tx.commit().await?;
+        self.bell.ring_bulks();
+        BulkProgress::of(row.ok_or_else(|| no_bulk(&id.to_string()))?)
     }
 
     /// Stops a bulk where it is. What it has done stays done.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; [`OperateError::Refused`] when it has ended; those of the database.
-    pub async fn stop_bulk(&self, _bulk: &str, _instruction: Instruction<'_>) -> Result<BulkProgress> {
-        Err(OperateError::NotYet)
+    pub async fn stop_bulk(&self, bulk: &str, instruction: Instruction<'_>) -> Result<BulkProgress> {
+        let id: Uuid = bulk.parse().map_err(|_| no_bulk(bulk))?;
+        let mut tx = self.pool.begin().await?;
+        let has_stopped = stop_bulk(&mut tx, id).await?;
+        let progress = BulkProgress::of(find_bulk(&mut tx, id).await?.ok_or_else(|| no_bulk(bulk))?)?;
+        if !has_stopped {
+            return Err(OperateError::Refused {
+                problem: format!("the bulk {id} has ended"),
+                instead: "what it has done stays done: look at its deliveries".to_owned(),
+            });
+        }
+        let details = json!({ "met": progress.met, "changed": progress.changed, "total": progress.total });
+        note(&mut tx, instruction, "bulk_stop", &format!("bulk {id}"), &details).await?;
+        tx.commit().await?;
+        Ok(progress)
     }
 
     /// How far a bulk is.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
-    pub async fn bulk(&self, _bulk: &str) -> Result<BulkProgress> {
-        Err(OperateError::NotYet)
+    pub async fn bulk(&self, bulk: &str) -> Result<BulkProgress> {
+        let id: Uuid = bulk.parse().map_err(|_| no_bulk(bulk))?;
+        let row = find_bulk(&mut *self.pool.acquire().await?, id).await?;
+        BulkProgress::of(row.ok_or_else(|| no_bulk(bulk))?)
     }
 
     /// Bulks, newest first.
     ///
     /// # Errors
-    /// Those of the database.
-    pub async fn bulks(&self, _page: &PageRequest) -> Result<Page<BulkProgress>> {
-        Err(OperateError::NotYet)
+    /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
+    pub async fn bulks(&self, page: &PageRequest) -> Result<Page<BulkProgress>> {
+        let limit = limit_of(Some(page.limit))?;
+        let before: Option<DeliveryRef> = key_of(LIST, page.cursor.as_deref())?;
+        let mut conn = self.pool.acquire().await?;
+        // One more tells whether there is a next page.
+        let rows = page_of_bulks(&mut conn, before.map(DeliveryRef::uuid), i64::from(limit) + 1).await?;
+        let page = Page::of(rows, limit, LIST, |row| DeliveryRef::from(row.id));
+        let items = page.items.into_iter().map(BulkProgress::of).collect::<Result<_>>()?;
+        Ok(Page { items, next: page.next })
+    }
+}
+
+/// Deliveries that were picked one by one.
+fn picked(request: &BulkRequest) -> Result<Vec<Uuid>> {
+    let invalid = |problem: String, instead: String| OperateError::Invalid { field: "only", problem, instead };
+    if request.only.len() > PICKED_MAX {
+        let instead = format!("pick up to {PICKED_MAX}, or leave \"only\" out and narrow the filter");
+        return Err(invalid(format!("it has {} deliveries", request.only.len()), instead));
+    }
+    let read = |text: &String| {
+        let id = text.parse::<DeliveryRef>().map(DeliveryRef::uuid);
+        id.map_err(|error| invalid(error.to_string(), "take the ids from a list of deliveries".to_owned()))
+    };
+    request.only.iter().map(read).collect()
+}
+
+/// What passes the filter and stands where the action can be done.
+pub(super) async fn criteria_of_bulk(
+    conn: &mut PgConnection,
+    action: BulkAction,
+    filter: &DeliveryQuery,
+    only: &[Uuid],
+) -> Result<DeliveryCriteria> {
+    let (mut criteria, _) = criteria_of(conn, filter, None).await?;
+    criteria.states.retain(|state| action.done_from().contains(state));
+    if filter.state.is_none() {
+        criteria.states = action.done_from().to_vec();
+    } else if criteria.states.is_empty() {
+        return Err(OperateError::Invalid {
+            field: "state",
+            problem: format!("{} cannot be done there", action.as_str()),
+            instead: format!("ask for {}", action.done_from().iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" or ")),
+        });
+    }
+    if !only.is_empty() {
+        criteria.only = Some(only.to_vec());
+    }
+    Ok(criteria)
+}
+
+pub(super) fn no_bulk(bulk: &str) -> OperateError {
+    OperateError::NotFound { what: "bulk", name: bulk.to_owned() }
+}
+
+impl BulkAction {
+    /// The word for it in SQL and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Replay => "replay",
+            Self::Discard => "discard",
+            Self::Cancel => "cancel",
+        }
     }
 
-    /// Works off one step (at most 500 deliveries, one transaction) of the oldest bulk that is at work and that no other
-    /// process is working on. False: there was nothing to do.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn work_bulks(&self) -> Result<bool> {
-        Err(OperateError::NotYet)
+    /// The states in which it can be done.
+    #[must_use]
+    pub fn done_from(self) -> &'static [DeliveryState] {
+        use DeliveryState::{Cancelled, Dead, Queued, Retrying, Skipped, Succeeded, Waiting};
+        match self {
+            Self::Retry => &RETRIED_FROM,
+            Self::Replay => &[Succeeded, Dead, Skipped, Cancelled],
+            Self::Discard => &[Dead],
+            Self::Cancel => &[Waiting, Queued, Retrying],
+        }
+    }
+
+    pub(super) fn read(row: &BulkRow) -> Result<Self> {
+        let unknown = || StoreError::inconsistent("oncehook.bulks", "action", row.id, "an unknown word").into();
+        [Self::Retry, Self::Replay, Self::Discard, Self::Cancel]
+            .into_iter()
+            .find(|action| action.as_str() == row.action)
+            .ok_or_else(unknown)
+    }
+}
+
+impl BulkProgress {
+    fn of(row: BulkRow) -> Result<Self> {
+        let action = BulkAction::read(&row)?;
+        let state = match row.state.as_str() {
+            "running" => BulkState::Running,
+            "done" => BulkState::Done,
+            _ => BulkState::Stopped,
+        };
+        Ok(Self {
+            bulk: row.id.to_string(),
+            action,
+            state,
+            total: row.total,
+            met: row.met,
+            changed: row.changed,
+            by: row.operator,
+            reason: row.reason,
+            began_at: row.began_at,
+            ended_at: row.ended_at,
+        })
     }
 }

@@ -2,8 +2,19 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Desk, OperateError, Page, Result};
-use crate::{domain::ReceiptId, store::receipt_story::Payload};
+use super::{
+    Desk, OperateError, Page, Result,
+    page::{key_of, limit_of, text_of},
+};
+use crate::{
+    domain::ReceiptId,
+    store::{
+        conflict_list::{ConflictCriteria, ConflictRow, page_of_conflicts},
+        promotions::read_stored_conflict,
+        receipt_search::{ReceiptCriteria, search_receipts},
+        receipt_story::{Payload, begin_reading, read_payload},
+    },
+};
 
 /// Which conflicts. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
@@ -59,23 +70,33 @@ pub struct ConflictStory {
     pub other: Payload,
 }
 
+const LIST: &str = "conflicts 1";
+
+/// Receipts that share an id of the provider's are looked at up to so many.
+const ALIKE_MAX: i64 = 1_000;
+
 impl Desk {
     /// Conflicts, newest first.
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
     pub async fn conflicts(&self, query: &ConflictQuery) -> Result<Page<ConflictLine>> {
-        let _ = query;
+        let limit = limit_of(query.limit)?;
+        let before = key_of(LIST, query.cursor.as_deref())?;
+        let source = text_of("source", query.source.as_ref())?;
+        let delivery_id = text_of("delivery_id", query.delivery_id.as_ref())?;
         let mut conn = self.pool.acquire().await?;
-        let ids: Vec<i64> = sqlx::query_scalar("select id from oncehook.conflicts order by id desc limit 50")
-            .fetch_all(&mut *conn)
-            .await?;
-        drop(conn);
-        let mut items = Vec::new();
-        for id in ids {
-            items.push(self.conflict(id).await?.line);
-        }
-        Ok(Page { items, next: None })
+        let receipts = if delivery_id.is_some() {
+            let criteria = ReceiptCriteria { source: source.clone(), delivery_id, ..ReceiptCriteria::default() };
+            Some(search_receipts(&mut conn, &criteria, None, ALIKE_MAX).await?.found)
+        } else {
+            None
+        };
+        let criteria = ConflictCriteria { source, receipts, promoted: query.promoted, conflict: None };
+        // One more tells whether there is a next page.
+        let rows = page_of_conflicts(&mut conn, &criteria, before, i64::from(limit) + 1).await?;
+        let lines = rows.into_iter().map(ConflictLine::of).collect();
+        Ok(Page::of(lines, limit, LIST, |line: &ConflictLine| line.conflict))
     }
 
     /// One conflict, with both payloads.
@@ -83,34 +104,32 @@ impl Desk {
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
     pub async fn conflict(&self, conflict: i64) -> Result<ConflictStory> {
-        type Row = (uuid::Uuid, String, DateTime<Utc>, Vec<u8>, Vec<u8>, Option<uuid::Uuid>);
         let mut conn = self.pool.acquire().await?;
-        let row: Option<Row> = sqlx::query_as(
-            "select receipt_id, event_type, arrived_at, headers, body, promoted_to from oncehook.conflicts where id = $1",
-        )
-        .bind(conflict)
-        .fetch_optional(&mut *conn)
-        .await?;
-        let gone = || OperateError::NotFound { what: "conflict", name: conflict.to_string() };
-        let (receipt, event_type, arrived_at, headers, body, promoted) = row.ok_or_else(gone)?;
-        let receipt = ReceiptId::from(receipt);
-        drop(conn);
-        let story = self.receipt(receipt).await?;
-        Ok(ConflictStory {
-            line: ConflictLine {
-                conflict,
-                receipt,
-                source: story.facts.source,
-                delivery_id: story.facts.delivery_id,
-                event_type,
-                arrived_at,
-                body_digest: crate::domain::Digest::of(&body).to_string(),
-                body_bytes: i32::try_from(body.len()).unwrap_or(0),
-                promoted_to: promoted.map(ReceiptId::from),
-                promoted_at: None,
-            },
-            first: self.payload(receipt).await.ok(),
-            other: Payload { headers: crate::domain::Headers::from_wire(&headers), body },
-        })
+        let mut tx = begin_reading(&mut conn).await?;
+        let criteria = ConflictCriteria { conflict: Some(conflict), ..ConflictCriteria::default() };
+        let row = page_of_conflicts(&mut tx, &criteria, None, 1).await?.pop();
+        let stored = read_stored_conflict(&mut tx, conflict).await?;
+        let missing = || OperateError::NotFound { what: "conflict", name: conflict.to_string() };
+        let (row, stored) = row.zip(stored).ok_or_else(missing)?;
+        let first = read_payload(&mut tx, stored.receipt).await?;
+        tx.commit().await?;
+        Ok(ConflictStory { line: ConflictLine::of(row), first, other: stored.payload })
+    }
+}
+
+impl ConflictLine {
+    fn of(row: ConflictRow) -> Self {
+        Self {
+            conflict: row.conflict,
+            receipt: row.receipt.into(),
+            source: row.source,
+            delivery_id: row.delivery_id,
+            event_type: row.event_type,
+            arrived_at: row.arrived_at,
+            body_digest: row.body_digest,
+            body_bytes: row.body_bytes,
+            promoted_to: row.promoted_to.map(ReceiptId::from),
+            promoted_at: row.promoted_at,
+        }
     }
 }

@@ -2,12 +2,23 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Desk, OperateError, Page, Result};
+use uuid::Uuid;
+
+use super::{
+    Desk, OperateError, Page, Result,
+    delivery_criteria::criteria_of,
+    page::{cursor_of, key_of, limit_of},
+    receipt_criteria::PartIs,
+};
 use crate::{
     domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId},
     store::{
-        delivery_list::DeliveryLine,
-        delivery_story::{AttemptFacts, DeliveryStory},
+        dead_letter_groups::{GroupRow, dead_letter_groups},
+        delivery_list::{DeliveryLine, delivery_lines},
+        delivery_search::search_deliveries,
+        delivery_story::{AttemptFacts, DeliveryStory, deliveries_of, find_attempt},
+        receipt_story::{begin_reading, receipt_of_delivery},
+        walk::Direction,
     },
 };
 
@@ -29,15 +40,15 @@ pub struct DeliveryQuery {
     pub event_type: Option<String>,
     /// Is in a lane of this key.
     pub ordering_key: Option<String>,
-    /// Planned at or after this time.
+    /// Its receipt came in at or after this time.
     pub since: Option<DateTime<Utc>>,
-    /// Planned before this time.
+    /// Its receipt came in before this time.
     pub until: Option<DateTime<Utc>>,
     /// Its last error contains this text, whatever the letters' size.
     pub error: Option<String>,
     /// Belongs to this group of dead letters: see [`DeadLetterGroup::group`].
     pub group: Option<String>,
-    /// Part of an id: of the provider's, of the receipt's, of its own.
+    /// Part of an id, as with receipts: of the provider's, of the receipt's, of its own.
     pub q: Option<String>,
     /// Where the page begins: `next` of the page before.
     pub cursor: Option<String>,
@@ -75,22 +86,31 @@ pub struct DeadLetterGroup {
     pub last_at: DateTime<Utc>,
 }
 
+/// Where a page of deliveries begins, and how `q` was understood.
+const LIST: &str = "deliveries 1";
+
 impl Desk {
-    /// The deliveries that pass the filter, newest first.
+    /// The deliveries that pass the filter, by their receipts newest first.
+    ///
+    /// A page looks at so many deliveries and no more: it may hold fewer than were asked for, or none, and have a `next`.
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
     pub async fn deliveries(&self, query: &DeliveryQuery) -> Result<Page<DeliveryLine>> {
-        let filter = crate::store::delivery_list::DeliveryFilter {
-            state: query.state,
-            route: query.route.clone(),
-            source: query.source.clone(),
-            before: query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()),
-            limit: query.limit.unwrap_or(50),
-        };
+        let limit = limit_of(query.limit)?;
+        let begin: Option<(ReceiptId, DeliveryRef, PartIs)> = key_of(LIST, query.cursor.as_deref())?;
+        let beyond = begin.map(|(receipt, delivery, _)| (receipt.uuid(), delivery.uuid()));
         let mut conn = self.pool.acquire().await?;
-        let items = crate::store::delivery_list::list_deliveries(&mut conn, &filter).await?;
-        let next = (items.len() == 50).then(|| items.last().map(|last| last.id.to_string())).flatten();
+        let mut tx = begin_reading(&mut conn).await?;
+        let (criteria, part_is) = criteria_of(&mut tx, query, begin.map(|begin| begin.2)).await?;
+        let walked =
+            search_deliveries(&mut tx, &criteria, Direction::NewestFirst, beyond, i64::from(limit)).await?;
+        let ids: Vec<Uuid> = walked.found.iter().map(|place| place.1).collect();
+        let items = delivery_lines(&mut tx, &ids).await?;
+        tx.commit().await?;
+        let next = walked
+            .next
+            .map(|(receipt, delivery)| cursor_of(LIST, &(ReceiptId::from(receipt), DeliveryRef::from(delivery), part_is)));
         Ok(Page { items, next })
     }
 
@@ -100,47 +120,42 @@ impl Desk {
     /// [`OperateError::NotFound`]; those of the database.
     pub async fn delivery(&self, delivery: DeliveryRef) -> Result<FoundDelivery> {
         let mut conn = self.pool.acquire().await?;
-        let gone = || OperateError::NotFound { what: "delivery", name: delivery.to_string() };
-        let receipt = crate::store::receipt_story::receipt_of_delivery(&mut conn, delivery).await?.ok_or_else(gone)?;
-        let all = crate::store::delivery_story::deliveries_of(&mut conn, receipt).await?;
-        let delivery = all.into_iter().find(|each| each.id == delivery).ok_or_else(gone)?;
-        Ok(FoundDelivery { receipt, delivery })
+        let mut tx = begin_reading(&mut conn).await?;
+        let missing = || OperateError::NotFound { what: "delivery", name: delivery.to_string() };
+        let receipt = receipt_of_delivery(&mut tx, delivery).await?.ok_or_else(missing)?;
+        let all = deliveries_of(&mut tx, receipt).await?;
+        tx.commit().await?;
+        let story = all.into_iter().find(|story| story.id == delivery).ok_or_else(missing)?;
+        Ok(FoundDelivery { receipt, delivery: story })
     }
 
-    /// One attempt.
+    /// One attempt, with all that is kept of the answer.
     ///
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
-    pub async fn attempt(&self, _attempt: AttemptId) -> Result<AttemptFacts> {
-        Err(OperateError::NotYet)
+    pub async fn attempt(&self, attempt: AttemptId) -> Result<AttemptFacts> {
+        let found = find_attempt(&mut *self.pool.acquire().await?, attempt).await?;
+        found.ok_or_else(|| OperateError::NotFound { what: "attempt", name: attempt.to_string() })
     }
 
     /// Dead letters that pass the filter (whose `state` is not looked at), by what they died of, the largest group first.
     ///
     /// # Errors
-    /// Those of the database.
+    /// [`OperateError::Invalid`] for a filter that is none; those of the database.
     pub async fn dead_letter_groups(&self, query: &DeliveryQuery) -> Result<Vec<DeadLetterGroup>> {
-        let query = DeliveryQuery { limit: Some(500), ..query.clone() };
-        let mut groups: Vec<DeadLetterGroup> = Vec::new();
-        for dead in self.deliveries(&query).await?.items {
-            let error = dead.last_error.unwrap_or_default();
-            let at = dead.finished_at.unwrap_or(dead.due_at);
-            match groups.iter_mut().find(|group| group.route == dead.route && group.error == error) {
-                Some(group) => {
-                    group.count += 1;
-                    group.first_at = at;
-                }
-                None => groups.push(DeadLetterGroup {
-                    group: "standin".into(),
-                    route: dead.route,
-                    destination: dead.destination,
-                    error,
-                    count: 1,
-                    first_at: at,
-                    last_at: at,
-                }),
-            }
-        }
-        Ok(groups)
+        let mut conn = self.pool.acquire().await?;
+        let mut tx = begin_reading(&mut conn).await?;
+        let query = DeliveryQuery { state: None, ..query.clone() };
+        let (criteria, _) = criteria_of(&mut tx, &query, None).await?;
+        let groups = dead_letter_groups(&mut tx, &criteria).await?;
+        tx.commit().await?;
+        Ok(groups.into_iter().map(DeadLetterGroup::of).collect())
+    }
+}
+
+impl DeadLetterGroup {
+    fn of(row: GroupRow) -> Self {
+        let GroupRow { dead_group, route, destination, error, count, first_at, last_at } = row;
+        Self { group: dead_group, route, destination, error, count, first_at, last_at }
     }
 }

@@ -2,11 +2,21 @@
 
 use serde_json::json;
 
-use super::{Changed, Desk, Instruction, OperateError, Page, Result, audit::note};
+use super::{
+    Changed, Desk, Instruction, OperateError, Page, Result,
+    audit::note,
+    page::{key_of, limit_of, text_of},
+};
 use crate::{
     domain::LaneKey,
-    store::{lane_list::LaneLine, revive},
+    store::{
+        lane_list::LaneLine,
+        lane_pages::{LaneCriteria, page_of_lanes},
+        revive,
+    },
 };
+
+const LIST: &str = "lanes 1";
 
 /// Which lanes. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
@@ -30,13 +40,16 @@ impl Desk {
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
     pub async fn lanes(&self, query: &LaneQuery) -> Result<Page<LaneLine>> {
-        let filter = crate::store::lane_list::LaneFilter {
-            route: query.route.clone(),
-            is_blocked: query.blocked.unwrap_or(false),
-            limit: 50,
+        let limit = limit_of(query.limit)?;
+        let criteria = LaneCriteria {
+            route: text_of("route", query.route.as_ref())?,
+            ordering_key: text_of("ordering_key", query.ordering_key.as_ref())?,
+            blocked: query.blocked,
         };
-        let mut conn = self.pool.acquire().await?;
-        Ok(Page { items: crate::store::lane_list::list_lanes(&mut conn, &filter).await?, next: None })
+        let after = key_of(LIST, query.cursor.as_deref())?;
+        // One more tells whether there is a next page.
+        let lanes = page_of_lanes(&mut *self.pool.acquire().await?, &criteria, after, i64::from(limit) + 1).await?;
+        Ok(Page::of(lanes, limit, LIST, |lane| (lane.opened_at, lane.route.clone(), lane.ordering_key.clone())))
     }
 
     /// Lets a blocked lane go on behind its dead delivery, which stays dead.

@@ -5,17 +5,21 @@
 
 mod audit;
 mod bulk;
+mod bulk_work;
 mod cancel;
 mod conflicts;
 mod deliveries;
+mod delivery_criteria;
 mod destinations;
 mod error;
 mod lanes;
 mod operator;
 mod page;
 mod pause;
+mod payload_search;
 mod planning;
 mod promote;
+mod receipt_criteria;
 mod receipts;
 mod release;
 mod replay;
@@ -30,6 +34,7 @@ mod why;
 
 pub use audit::{AuditLine, AuditQuery};
 pub use bulk::{BulkAction, BulkCount, BulkProgress, BulkRequest, BulkState};
+pub use bulk_work::keep_working_bulks;
 pub use conflicts::{ConflictLine, ConflictQuery, ConflictStory};
 pub use deliveries::{DeadLetterGroup, DeliveryQuery, FoundDelivery};
 pub use destinations::{Breaker, DestinationLine, RouteLine};

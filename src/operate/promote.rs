@@ -75,7 +75,7 @@ fn new_receipt(conflict: i64, stored: StoredConflict, identity: Identity, plan: 
     }
     let promoted = Flag::new(&format!("promoted: conflict {conflict} of {first}"));
     Ok(NewReceipt {
-        id: ReceiptId::new(),
+        id: ReceiptId::at(arrived_at),
         source,
         flags: std::iter::once(promoted).chain(identity.flags).chain(plan.flags()).collect(),
         delivery_id: identity.delivery_id,

@@ -2,12 +2,21 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Desk, OperateError, Page, Result};
+use super::{
+    Desk, OperateError, Page, Result,
+    page::{cursor_of, key_of, limit_of, text_of},
+    payload_search::{Wanted, search_payloads},
+    receipt_criteria::{PartIs, criteria_of},
+};
 use crate::{
-    domain::{DeliveryState, ReceiptId},
+    domain::{AttemptId, DeliveryRef, DeliveryState, ReceiptId},
     store::{
-        receipt_list::ReceiptLine,
-        receipt_story::{Payload, ReceiptStory},
+        delivery_story::receipt_of_attempt,
+        receipt_list::{ReceiptLine, receipt_lines},
+        receipt_search::{ReceiptCriteria, search_receipts},
+        receipt_story::{
+            Payload, ReceiptStory, begin_reading, read_payload, receipt_of_delivery, tell_receipt_story,
+        },
     },
 };
 
@@ -35,7 +44,8 @@ pub struct ReceiptQuery {
     pub since: Option<DateTime<Utc>>,
     /// Received before this time.
     pub until: Option<DateTime<Utc>>,
-    /// Part of an id: of the provider's, of the receipt's, of a delivery's.
+    /// Part of an id. What begins an id (the provider's, `rcp_…`, `dlv_…`) is found wherever it is; if nothing begins so, the
+    /// provider's ids are searched for it, the newest first, so many a page.
     pub q: Option<String>,
     /// A place in the payload, as a JSON pointer (`/repository/full_name`) or dotted (`repository.full_name`); with `value`.
     pub path: Option<String>,
@@ -77,24 +87,38 @@ pub struct PayloadText {
     pub bytes: usize,
 }
 
+/// Where a page of receipts begins, and how `q` was understood.
+const LIST: &str = "receipts 1";
+
+/// Receipts that share an id of the provider's are listed up to so many: one a source or hook is usual.
+const ALIKE_SHOWN_MAX: i64 = 50;
+
 impl Desk {
     /// The receipts that pass the filter, newest first.
+    ///
+    /// A page looks at so many receipts and no more: it may hold fewer than were asked for, or none, and have a `next`.
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor, limit or path that is none; those of the database.
     pub async fn receipts(&self, query: &ReceiptQuery) -> Result<Page<ReceiptLine>> {
-        let filter = crate::store::receipt_list::ReceiptFilter {
-            source: query.source.clone(),
-            event_type: query.event_type.clone(),
-            delivery_id: query.delivery_id.clone().or_else(|| query.q.clone()),
-            state: query.state,
-            route: query.route.clone(),
-            before: query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()),
-            limit: query.limit.unwrap_or(50),
-        };
+        let limit = limit_of(query.limit)?;
+        let begin: Option<(ReceiptId, PartIs)> = key_of(LIST, query.cursor.as_deref())?;
+        let (before, part_is) = begin.unzip();
+        let before = before.map(ReceiptId::uuid);
+        let wanted = Wanted::of(query)?;
         let mut conn = self.pool.acquire().await?;
-        let items = crate::store::receipt_list::list_receipts(&mut conn, &filter).await?;
-        let next = (items.len() == 50).then(|| items.last().map(|last| last.id.to_string())).flatten();
+        let mut tx = begin_reading(&mut conn).await?;
+        let (criteria, part_is) = criteria_of(&mut tx, query, part_is).await?;
+        let walked = match wanted {
+            None => search_receipts(&mut tx, &criteria, before, i64::from(limit)).await?,
+            Some(wanted) => {
+                let blueprint = self.live.load_full();
+                search_payloads(&mut tx, &blueprint, &criteria, &wanted, before, limit as usize).await?
+            }
+        };
+        let items = receipt_lines(&mut tx, &walked.found).await?;
+        tx.commit().await?;
+        let next = walked.next.map(|next| cursor_of(LIST, &(ReceiptId::from(next), part_is)));
         Ok(Page { items, next })
     }
 
@@ -104,29 +128,38 @@ impl Desk {
     /// [`OperateError::NotFound`]; those of the database.
     pub async fn receipt(&self, receipt: ReceiptId) -> Result<ReceiptStory> {
         let mut conn = self.pool.acquire().await?;
-        let story = crate::store::receipt_story::tell_receipt_story(&mut conn, receipt).await?;
-        story.ok_or(OperateError::NotFound { what: "receipt", name: receipt.to_string() })
+        let mut tx = begin_reading(&mut conn).await?;
+        let story = tell_receipt_story(&mut tx, receipt).await?;
+        tx.commit().await?;
+        story.ok_or_else(|| no_receipt(receipt))
     }
 
-    /// From what an operator has in hand (our id of a receipt or a delivery, or the provider's own id) to the receipt.
+    /// From what an operator has in hand (our id of a receipt, a delivery or an attempt, or the provider's own id) to the receipt.
     ///
     /// # Errors
-    /// Those of the database.
-    pub async fn look_up(&self, text: &str, _source: Option<&str>) -> Result<Found> {
-        if let Ok(receipt) = text.parse() {
+    /// [`OperateError::Invalid`] for a text that is no id of any kind; those of the database.
+    pub async fn look_up(&self, text: &str, source: Option<&str>) -> Result<Found> {
+        let text = text.trim();
+        if let Ok(receipt) = text.parse::<ReceiptId>() {
             return Ok(Found::Receipt(receipt));
         }
+        let Some(delivery_id) = text_of("id", Some(&text.to_owned()))? else { return Ok(Found::Nothing) };
         let mut conn = self.pool.acquire().await?;
-        if let Ok(delivery) = text.parse() {
-            let found = crate::store::receipt_story::receipt_of_delivery(&mut conn, delivery).await?;
-            return Ok(found.map_or(Found::Nothing, Found::Receipt));
+        if let Ok(delivery) = text.parse::<DeliveryRef>() {
+            let receipt = receipt_of_delivery(&mut conn, delivery).await?;
+            return Ok(receipt.map_or(Found::Nothing, Found::Receipt));
         }
-        let query = ReceiptQuery { delivery_id: Some(text.to_owned()), ..ReceiptQuery::default() };
-        let mut items = self.receipts(&query).await?.items;
-        Ok(match items.len() {
-            0 => Found::Nothing,
-            1 => Found::Receipt(items.remove(0).id),
-            _ => Found::Several(items),
+        if let Ok(attempt) = text.parse::<AttemptId>() {
+            let receipt = receipt_of_attempt(&mut conn, attempt).await?;
+            return Ok(receipt.map_or(Found::Nothing, Found::Receipt));
+        }
+        let source = text_of("source", source.map(str::to_owned).as_ref())?;
+        let criteria = ReceiptCriteria { delivery_id: Some(delivery_id), source, ..ReceiptCriteria::default() };
+        let found = search_receipts(&mut conn, &criteria, None, ALIKE_SHOWN_MAX).await?.found;
+        Ok(match found[..] {
+            [] => Found::Nothing,
+            [one] => Found::Receipt(one.into()),
+            _ => Found::Several(receipt_lines(&mut conn, &found).await?),
         })
     }
 
@@ -137,7 +170,19 @@ impl Desk {
     /// payload; those of the database.
     pub async fn payload(&self, receipt: ReceiptId) -> Result<Payload> {
         let mut conn = self.pool.acquire().await?;
-        let payload = crate::store::receipt_story::read_payload(&mut conn, receipt).await?;
-        payload.ok_or(OperateError::Refused { problem: "its payload is gone".into(), instead: String::new() })
+        if let Some(payload) = read_payload(&mut conn, receipt).await? {
+            return Ok(payload);
+        }
+        if receipt_lines(&mut conn, &[receipt.uuid()]).await?.is_empty() {
+            return Err(no_receipt(receipt));
+        }
+        Err(OperateError::Refused {
+            problem: format!("the payload of {receipt} is no longer kept"),
+            instead: "ask the provider to send the event again; what is known about the receipt is still there".to_owned(),
+        })
     }
+}
+
+fn no_receipt(receipt: ReceiptId) -> OperateError {
+    OperateError::NotFound { what: "receipt", name: receipt.to_string() }
 }

@@ -9,6 +9,7 @@ mod filter;
 mod key;
 mod mistake;
 mod pattern;
+mod payload_path;
 mod pointer;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use cel::Env;
 
-pub use self::mistake::{Mistake, RouteError};
+pub use self::{
+    mistake::{Mistake, RouteError},
+    payload_path::PayloadPath,
+};
 pub(crate) use self::mistake::{check_filter, check_ordering_key, check_pattern};
 use self::{
     facts::{Closed, Facts},

@@ -19,6 +19,7 @@ use tokio::{
 pub struct Doorbell {
     jobs: watch::Sender<()>,
     outbox: watch::Sender<()>,
+    bulks: watch::Sender<()>,
 }
 
 impl Doorbell {
@@ -30,6 +31,16 @@ impl Doorbell {
     /// Call it after a commit that may have put rows into the outbox.
     pub fn ring_outbox(&self) {
         self.outbox.send_replace(());
+    }
+
+    /// Call it after a commit that began a bulk.
+    pub fn ring_bulks(&self) {
+        self.bulks.send_replace(());
+    }
+
+    /// The ear of whoever works off bulks.
+    pub(crate) fn listen_for_bulks(&self) -> watch::Receiver<()> {
+        self.bulks.subscribe()
     }
 
     /// The dispatcher's ear.

@@ -85,7 +85,7 @@ fn new_receipt(blueprint: &Blueprint, row: OutboxRow) -> NewReceipt {
     let identity = identify_outbox(row.id, &row.event_type, row.ordering_key.as_deref(), &row.payload);
     let plan = blueprint.plan(&source, &identity, row.payload.len());
     NewReceipt {
-        id: ReceiptId::new(),
+        id: ReceiptId::at(row.created_at),
         source,
         flags: identity.flags.into_iter().chain(plan.flags()).collect(),
         delivery_id: identity.delivery_id,

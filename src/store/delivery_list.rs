@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::{Result, read};
 use crate::domain::{DeliveryRef, DeliveryState, ReceiptId};
@@ -58,7 +59,8 @@ pub struct DeliveryLine {
 /// # Errors
 /// When the database cannot be asked, or holds a state that this program does not know.
 pub async fn list_deliveries(conn: &mut PgConnection, filter: &DeliveryFilter) -> Result<Vec<DeliveryLine>> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        Row,
         r#"select d.id, d.receipt_id, r.source, r.event_type, r.delivery_id, d.route, d.destination, d.ordering_key,
                   d.state, d.attempts, d.due_at, d.finished_at, d.last_error
            from oncehook.deliveries d join oncehook.receipts r on r.id = d.receipt_id
@@ -76,23 +78,60 @@ pub async fn list_deliveries(conn: &mut PgConnection, filter: &DeliveryFilter) -
     )
     .fetch_all(conn)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(DeliveryLine {
-                id: row.id.into(),
-                receipt: row.receipt_id.into(),
-                source: row.source,
-                event_type: row.event_type,
-                delivery_id: row.delivery_id,
-                route: row.route,
-                destination: row.destination,
-                ordering_key: row.ordering_key,
-                state: read(&row.state)?,
-                attempts: row.attempts,
-                due_at: row.due_at,
-                finished_at: row.finished_at,
-                last_error: row.last_error,
-            })
+    rows.into_iter().map(Row::into_line).collect()
+}
+
+/// The lines of deliveries, by their receipts newest first. Those that are not there are left out. Takes no locks.
+///
+/// # Errors
+/// As [`list_deliveries`].
+pub async fn delivery_lines(conn: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<DeliveryLine>> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select d.id, d.receipt_id, r.source, r.event_type, r.delivery_id, d.route, d.destination, d.ordering_key,
+                  d.state, d.attempts, d.due_at, d.finished_at, d.last_error
+           from oncehook.deliveries d join oncehook.receipts r on r.id = d.receipt_id
+           where d.id = any($1)
+           order by d.receipt_id desc, d.id desc"#,
+        ids
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Row::into_line).collect()
+}
+
+struct Row {
+    id: Uuid,
+    receipt_id: Uuid,
+    source: String,
+    event_type: String,
+    delivery_id: String,
+    route: String,
+    destination: String,
+    ordering_key: Option<String>,
+    state: String,
+    attempts: i32,
+    due_at: DateTime<Utc>,
+    finished_at: Option<DateTime<Utc>>,
+    last_error: Option<String>,
+}
+
+impl Row {
+    fn into_line(self) -> Result<DeliveryLine> {
+        Ok(DeliveryLine {
+            id: self.id.into(),
+            receipt: self.receipt_id.into(),
+            source: self.source,
+            event_type: self.event_type,
+            delivery_id: self.delivery_id,
+            route: self.route,
+            destination: self.destination,
+            ordering_key: self.ordering_key,
+            state: read(&self.state)?,
+            attempts: self.attempts,
+            due_at: self.due_at,
+            finished_at: self.finished_at,
+            last_error: self.last_error,
         })
-        .collect()
+    }
 }

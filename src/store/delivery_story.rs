@@ -80,6 +80,15 @@ pub struct AttemptFacts {
     pub answer_status: Option<i32>,
     /// The first 1,000 bytes of its answer, as text.
     pub answer_beginning: Option<String>,
+    /// When it was closed; `None`: it has not been.
+    #[serde(default)]
+    pub finished_at: Option<DateTime<Utc>>,
+    /// Whether the answer was longer than what is kept of it.
+    #[serde(default)]
+    pub answer_is_cut: bool,
+    /// All that is kept of the answer, as text. Only where one attempt is asked for: they are up to 64 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 /// The deliveries of a receipt, in the order planned, each with its attempts. Takes no locks.
@@ -126,6 +135,34 @@ pub async fn deliveries_of(conn: &mut PgConnection, receipt: ReceiptId) -> Resul
     Ok(deliveries)
 }
 
+/// The receipt that an attempt was to deliver. Takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn receipt_of_attempt(conn: &mut PgConnection, id: AttemptId) -> Result<Option<ReceiptId>> {
+    let receipt = sqlx::query_scalar!(
+        "select d.receipt_id from oncehook.attempts a join oncehook.deliveries d on d.id = a.delivery where a.id = $1",
+        id.uuid()
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(receipt.map(ReceiptId::from))
+}
+
+/// One attempt, with all that is kept of the answer. Takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn find_attempt(conn: &mut PgConnection, id: AttemptId) -> Result<Option<AttemptFacts>> {
+    let whole = sqlx::query!("select delivery, answer_body from oncehook.attempts where id = $1", id.uuid())
+        .fetch_optional(&mut *conn)
+        .await?;
+    let Some(whole) = whole else { return Ok(None) };
+    let all = attempts_of(conn, whole.delivery.into()).await?;
+    let answer = whole.answer_body.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(all.into_iter().find(|attempt| attempt.id == id).map(|attempt| AttemptFacts { answer, ..attempt }))
+}
+
 /// Why a receipt is stale against another. Takes no locks.
 async fn staleness(conn: &mut PgConnection, its: ReceiptId, against: Option<ReceiptId>) -> Result<Option<Staleness>> {
     let Some(against) = against else { return Ok(None) };
@@ -140,7 +177,7 @@ async fn staleness(conn: &mut PgConnection, its: ReceiptId, against: Option<Rece
 async fn attempts_of(conn: &mut PgConnection, delivery: DeliveryRef) -> Result<Vec<AttemptFacts>> {
     let rows = sqlx::query!(
         r#"select id, number, trigger, worker, started_at, duration_ms, outcome, reason, answer_status,
-                  substring(answer_body for 1000) as answer_beginning
+                  substring(answer_body for 1000) as answer_beginning, finished_at, answer_is_cut
            from oncehook.attempts where delivery = $1 order by number"#,
         delivery.uuid()
     )
@@ -157,6 +194,9 @@ async fn attempts_of(conn: &mut PgConnection, delivery: DeliveryRef) -> Result<V
         reason: row.reason,
         answer_status: row.answer_status,
         answer_beginning: row.answer_beginning.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        finished_at: row.finished_at,
+        answer_is_cut: row.answer_is_cut,
+        answer: None,
     });
     Ok(attempts.collect())
 }

@@ -5,11 +5,15 @@
 
 pub mod audit;
 pub mod boot_check;
+pub mod bulks;
 pub mod call_off;
 pub mod command_status;
 pub mod connect;
+pub mod conflict_list;
+pub mod dead_letter_groups;
 pub mod deliveries;
 pub mod delivery_list;
+pub mod delivery_search;
 pub mod delivery_story;
 pub mod destination_health;
 pub mod doctor_facts;
@@ -20,14 +24,17 @@ pub mod figures;
 pub mod instances;
 pub mod jobs;
 pub mod lane_list;
+pub mod lane_pages;
 pub mod lanes;
 pub mod migrate;
 pub mod outbox;
 pub mod pauses;
-pub mod pending;
+pub mod payload_batches;
 pub mod pool;
 pub mod promotions;
+pub mod receipt_identities;
 pub mod receipt_list;
+pub mod receipt_search;
 pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
@@ -40,6 +47,7 @@ pub mod sql_functions;
 pub mod tokens;
 pub mod turns;
 pub mod versions;
+pub mod walk;
 
 pub use error::StoreError;
 

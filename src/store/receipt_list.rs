@@ -104,6 +104,25 @@ async fn with_delivery_id(conn: &mut PgConnection, filter: &ReceiptFilter, deliv
     .await?)
 }
 
+/// The lines of receipts, newest first. Those that are not there are left out. Takes no locks.
+///
+/// # Errors
+/// As [`list_receipts`].
+pub async fn receipt_lines(conn: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<ReceiptLine>> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select r.id, r.received_at, r.source, r.event_type, r.delivery_id, r.flags,
+                  (select coalesce(sum(1 + a.repeats), 0) from oncehook.arrivals a
+                   where a.receipt_id = r.id) as "later_arrivals!",
+                  array(select d.state from oncehook.deliveries d where d.receipt_id = r.id order by d.id) as "states!"
+           from oncehook.receipts r where r.id = any($1) order by r.id desc"#,
+        ids
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Row::into_line).collect()
+}
+
 impl Row {
     fn into_line(self) -> Result<ReceiptLine> {
         Ok(ReceiptLine {

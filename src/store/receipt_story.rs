@@ -24,6 +24,18 @@ pub struct ReceiptStory {
     pub conflicts: Vec<ConflictFacts>,
     /// Where it went, in the order planned.
     pub deliveries: Vec<DeliveryStory>,
+    /// The conflict that an operator has made it of; `None`: it came in by itself.
+    #[serde(default)]
+    pub promoted_from: Option<PromotedFrom>,
+}
+
+/// The conflict that a receipt was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+pub struct PromotedFrom {
+    /// Its number.
+    pub conflict: i64,
+    /// The receipt that was first under its delivery id.
+    pub receipt: ReceiptId,
 }
 
 /// What is known about a receipt since it came in.
@@ -66,6 +78,9 @@ pub struct ReceiptFacts {
     pub remote_address: Option<String>,
     /// Remarks for the operator.
     pub flags: Vec<String>,
+    /// Since when it is held as a suspected replay; `None`: it is not.
+    #[serde(default)]
+    pub held_since: Option<DateTime<Utc>>,
 }
 
 /// A later request for a receipt.
@@ -96,6 +111,12 @@ pub struct ConflictFacts {
     pub body_digest: String,
     /// The size of its body.
     pub body_bytes: i32,
+    /// The receipt that an operator has made of it.
+    #[serde(default)]
+    pub promoted_to: Option<ReceiptId>,
+    /// When.
+    #[serde(default)]
+    pub promoted_at: Option<DateTime<Utc>>,
 }
 
 /// What came in, byte for byte.
@@ -119,6 +140,7 @@ pub async fn tell_receipt_story(conn: &mut PgConnection, id: ReceiptId) -> Resul
         later_arrivals: arrivals_of(conn, id).await?,
         conflicts: conflicts_of(conn, id).await?,
         deliveries: deliveries_of(conn, id).await?,
+        promoted_from: promoted_from(conn, id).await?,
     }))
 }
 
@@ -158,7 +180,7 @@ async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<R
     let row = sqlx::query!(
         "select source, delivery_id, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
                 recorded_at, body_digest, normalised_digest, body_bytes, secret_fingerprint, signed_at, remote_address, flags,
-                replay_of
+                replay_of, held_since
          from oncehook.receipts where id = $1",
         id.uuid()
     )
@@ -183,6 +205,7 @@ async fn find_receipt(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<R
         signed_at: row.signed_at,
         remote_address: row.remote_address,
         flags: row.flags.into_iter().map(|flag| explained(flag, row.replay_of)).collect(),
+        held_since: row.held_since,
     }))
 }
 
@@ -207,15 +230,37 @@ async fn arrivals_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<Later
     .await?)
 }
 
+/// A promoted receipt has a scope of its own, which names the conflict. Takes no locks.
+async fn promoted_from(conn: &mut PgConnection, id: ReceiptId) -> Result<Option<PromotedFrom>> {
+    let row = sqlx::query!(
+        "select c.id, c.receipt_id from oncehook.receipts r
+         join oncehook.conflicts c on c.id = substring(r.hook_scope from '^conflict:([0-9]{1,18})$')::bigint
+         where r.id = $1 and c.promoted_to = r.id",
+        id.uuid()
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| PromotedFrom { conflict: row.id, receipt: row.receipt_id.into() }))
+}
+
 /// Takes no locks.
 async fn conflicts_of(conn: &mut PgConnection, id: ReceiptId) -> Result<Vec<ConflictFacts>> {
-    Ok(sqlx::query_as!(
-        ConflictFacts,
-        r#"select id as conflict, arrived_at, event_type, encode(body_digest, 'hex') as "body_digest!",
-                  octet_length(body) as "body_bytes!"
+    let rows = sqlx::query!(
+        r#"select id, arrived_at, event_type, encode(body_digest, 'hex') as "body_digest!", octet_length(body) as "body_bytes!",
+                  promoted_to, promoted_at
            from oncehook.conflicts where receipt_id = $1 order by id"#,
         id.uuid()
     )
     .fetch_all(conn)
-    .await?)
+    .await?;
+    let facts = rows.into_iter().map(|row| ConflictFacts {
+        conflict: row.id,
+        arrived_at: row.arrived_at,
+        event_type: row.event_type,
+        body_digest: row.body_digest,
+        body_bytes: row.body_bytes,
+        promoted_to: row.promoted_to.map(ReceiptId::from),
+        promoted_at: row.promoted_at,
+    });
+    Ok(facts.collect())
 }
