@@ -26,19 +26,26 @@ async fn work(bench: &Arc<Bench>, name: &'static str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_delivery_is_both_run_and_cancelled() {
+    // Draining by hand, two workers may take one job, as no workers of apalis do: a lane fences the second.
+    race(&["host/1/a", "host/1/b"], |_| true).await;
+    race(&["host/1/a"], |number| number % 3 == 0).await;
+}
+
+async fn race(workers: &[&'static str], has_lane: impl Fn(usize) -> bool) {
     let bench = Arc::new(Bench::new().await);
     let mut deliveries: Vec<DeliveryRef> = Vec::new();
     for number in 0..24 {
         let key = format!("lane {}", number % 5);
-        deliveries.push(bench.record(if number % 4 == 0 { None } else { Some(&key) }).await);
+        deliveries.push(bench.record(has_lane(number).then_some(key.as_str())).await);
     }
     for &delivery in &deliveries {
         bench.script.plan(delivery, [Step::Yield(3)]);
     }
-    let workers = ["host/1/a", "host/1/b"].map(|name| {
+    let mut working = tokio::task::JoinSet::new();
+    for &name in workers {
         let bench = bench.clone();
-        tokio::spawn(async move { work(&bench, name).await })
-    });
+        working.spawn(async move { work(&bench, name).await });
+    }
     let operators = [0, 1].map(|first| {
         let (bench, deliveries) = (bench.clone(), deliveries.clone());
         tokio::spawn(async move {
@@ -58,18 +65,13 @@ async fn no_delivery_is_both_run_and_cancelled() {
     for operator in operators {
         cancelled.extend(operator.await.unwrap());
     }
-    for worker in workers {
-        worker.await.unwrap();
-    }
+    working.join_all().await;
     bench.drain().await;
     let begun = bench.script.begun();
     for &delivery in &deliveries {
         let times = begun.iter().filter(|one| **one == delivery).count();
-        let expected = if cancelled.contains(&delivery) {
-            (DeliveryState::Cancelled, 0)
-        } else {
-            (DeliveryState::Succeeded, 1)
-        };
+        let expected =
+            if cancelled.contains(&delivery) { (DeliveryState::Cancelled, 0) } else { (DeliveryState::Succeeded, 1) };
         assert_eq!((bench.state(delivery).await, times), expected);
     }
     assert_eq!(bench.count("select count(*) from oncehook.audit").await, i64::try_from(cancelled.len()).unwrap());
@@ -116,7 +118,10 @@ async fn a_delivery_that_is_being_claimed_is_not_cancelled() {
         bench.until_somebody_waits_for_a_lock().await;
         worker.commit().await.unwrap();
         let refused = pressed.await.unwrap();
-        assert!(matches!(&refused, Err(OperateError::Refused { problem, .. }) if problem.contains("running")), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(OperateError::Refused { problem, .. }) if problem.contains("running")),
+            "{refused:?}"
+        );
         bench.check().await;
     }
 }

@@ -57,7 +57,12 @@ async fn stand(bench: &Bench, delivery: DeliveryRef, state: DeliveryState) {
         }
         DeliveryState::Retrying => {
             bench.run_sql(&format!("{set}, due_at = now() + interval '1 h' where id = '{id}'")).await;
-            bench.run_sql("update apalis.jobs set run_at = now() + interval '1 h'").await;
+            let its_job = format!(
+                "select job_id from oncehook.deliveries where id = '{id}' union select job_id from oncehook.lanes"
+            );
+            bench
+                .run_sql(&format!("update apalis.jobs set run_at = now() + interval '1 h' where id in ({its_job})"))
+                .await;
         }
         _ => drop(bench.run_sql(&format!("{set} where id = '{id}'")).await),
     }
@@ -66,39 +71,51 @@ async fn stand(bench: &Bench, delivery: DeliveryRef, state: DeliveryState) {
     }
 }
 
-#[tokio::test]
-async fn each_operation_does_its_work_in_its_states_and_nothing_in_others() {
-    for operation in Operation::ALL {
-        for state in DeliveryState::ALL {
-            for key in [Some("a"), None] {
-                let bench = Bench::new().await;
-                let before = if state == DeliveryState::Waiting { Some(bench.record(key).await) } else { None };
-                let delivery = bench.record(key).await;
-                let behind = bench.record(key).await;
-                stand(&bench, delivery, state).await;
-                let case = format!("{operation:?} of a {state} one in {key:?}");
+async fn in_each_state(operation: Operation) {
+    for state in DeliveryState::ALL {
+        for key in [Some("a"), None] {
+            let bench = Bench::new().await;
+            let before = if state == DeliveryState::Waiting { Some(bench.record(key).await) } else { None };
+            let delivery = bench.record(key).await;
+            let behind = bench.record(key).await;
+            stand(&bench, delivery, state).await;
+            let case = format!("{operation:?} of a {state} one in {key:?}");
 
-                let result = operation.on(&bench, delivery).await;
-                bench.check().await;
-                let noted = bench.count("select count(*) from oncehook.audit").await;
-                if operation.fits(state) {
-                    let changed = result.unwrap_or_else(|error| panic!("{case}: {error}"));
-                    assert_eq!((changed.state, noted), (Some(bench.state(delivery).await), 1), "{case}");
-                    assert!(state.may_become(bench.state(delivery).await), "{case}");
-                } else {
-                    assert!(matches!(&result, Err(OperateError::Refused { .. })), "{case}: {result:?}");
-                    assert_eq!((bench.state(delivery).await, noted), (state, 0), "{case}");
-                }
-                if state != DeliveryState::Running {
-                    bench.drain().await;
-                    if state != DeliveryState::Retrying || operation == Operation::Cancel {
-                        let last = bench.script.begun().contains(&behind);
-                        assert!(last && before.is_none_or(|one| bench.script.begun().contains(&one)), "{case}");
-                    }
+            let result = operation.on(&bench, delivery).await;
+            bench.check().await;
+            let noted = bench.count("select count(*) from oncehook.audit").await;
+            if operation.fits(state) {
+                let changed = result.unwrap_or_else(|error| panic!("{case}: {error}"));
+                assert_eq!((changed.state, noted), (Some(bench.state(delivery).await), 1), "{case}");
+                assert!(state.may_become(bench.state(delivery).await), "{case}");
+            } else {
+                assert!(matches!(&result, Err(OperateError::Refused { .. })), "{case}: {result:?}");
+                assert_eq!((bench.state(delivery).await, noted), (state, 0), "{case}");
+            }
+            if state != DeliveryState::Running {
+                bench.drain().await;
+                if state != DeliveryState::Retrying || operation == Operation::Cancel {
+                    let last = bench.script.begun().contains(&behind);
+                    assert!(last && before.is_none_or(|one| bench.script.begun().contains(&one)), "{case}");
                 }
             }
         }
     }
+}
+
+#[tokio::test]
+async fn only_what_is_dead_or_cancelled_is_retried() {
+    in_each_state(Operation::Retry).await;
+}
+
+#[tokio::test]
+async fn only_what_waits_is_queued_or_retries_is_cancelled() {
+    in_each_state(Operation::Cancel).await;
+}
+
+#[tokio::test]
+async fn only_what_is_dead_is_discarded() {
+    in_each_state(Operation::Discard).await;
 }
 
 #[tokio::test]
@@ -132,7 +149,8 @@ async fn cancelling_the_last_of_a_lane_or_a_lone_delivery_leaves_neither_lane_no
         bench.script.plan(delivery, [Step::Fail]);
         bench.drain().await;
         Operation::Cancel.on(&bench, delivery).await.unwrap();
-        let left = "select (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs where status <> 'Done')";
+        let left =
+            "select (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs where status <> 'Done')";
         assert_eq!(bench.count(left).await, 0);
     }
 }
@@ -187,7 +205,10 @@ async fn unblocking_is_audited_and_refused_where_nothing_is_blocked() {
     desk.unblock_lane(&lane("a"), by(&operator)).await.unwrap();
     let again = desk.unblock_lane(&lane("a"), by(&operator)).await;
     assert!(matches!(again, Err(OperateError::Refused { .. })), "{again:?}");
-    assert_eq!(bench.count("select count(*) from oncehook.audit where action = 'unblock' and subject = 'deploy/a'").await, 1);
+    assert_eq!(
+        bench.count("select count(*) from oncehook.audit where action = 'unblock' and subject = 'deploy/a'").await,
+        1
+    );
     bench.drain().await;
     assert_eq!(bench.script.begun(), deliveries);
 }
