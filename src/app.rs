@@ -111,6 +111,7 @@ impl App {
         let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
         let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
         let figures = context.figures.clone();
+        figures.expect(config.sources.keys(), config.destinations.keys());
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),

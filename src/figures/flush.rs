@@ -54,13 +54,15 @@ impl Figures {
     pub async fn flush(&self, pool: &PgPool) -> store::Result<()> {
         let mut flushing = self.0.flushing.lock().await;
         loop {
-            if flushing.batch.is_none() {
+            // What was counted since then comes after it.
+            let is_again = flushing.batch.is_some();
+            if !is_again {
                 flushing.batch = Batch::take(&mut self.counted());
                 flushing.number += 1;
             }
             let Some(batch) = &flushing.batch else { return Ok(()) };
             write(pool, &flushing.process, flushing.number, batch).await?;
-            let is_followed = batch.is_followed;
+            let is_followed = is_again || batch.is_followed;
             flushing.batch = None;
             if !is_followed {
                 return Ok(());

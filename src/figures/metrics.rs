@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Figures, Kind};
+use crate::domain::{DestinationName, SourceName};
 
 /// Upper bounds in seconds, for answers.
 const ANSWER: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
@@ -37,6 +38,17 @@ impl Buckets {
 }
 
 impl Figures {
+    /// Has a histogram for each of these from the start: a series that comes with its first request looks like a gap.
+    pub fn expect<'a>(
+        &self,
+        sources: impl IntoIterator<Item = &'a SourceName>,
+        destinations: impl IntoIterator<Item = &'a DestinationName>,
+    ) {
+        let mut counted = self.counted();
+        sources.into_iter().for_each(|name| _ = counted.buckets(Kind::Source, name.as_str()));
+        destinations.into_iter().for_each(|name| _ = counted.buckets(Kind::Destination, name.as_str()));
+    }
+
     /// `oncehook_answer_seconds` and `oncehook_done_seconds`.
     #[must_use]
     pub fn to_prometheus(&self) -> String {

@@ -1,5 +1,6 @@
-//! Figures: what a process counts of requests, attempts and how long they took, by minute. Counting is a lock of a few
-//! instructions and no I/O; [`flush`](Figures::flush) writes what is new every 10 seconds.
+//! Figures: what a process counts of requests, attempts and how long they took, by minute.
+//!
+//! Counting is a lock of a few instructions and no I/O; [`flush`](Figures::flush) writes what is new every 10 seconds.
 //!
 //! Everything is bounded by the configuration: a name is that of a source or a destination, and requests to sources that do
 //! not exist share one. Nothing a sender writes makes a new line.
@@ -134,15 +135,20 @@ impl Figures {
         }
     }
 
+    /// An attempt ended without its destination: its worker died, or its payload is gone. It says nothing about how the
+    /// destination does.
+    pub fn closed(&self, destination: &DestinationName, outcome: OutcomeClass, state: DeliveryState) {
+        let mut counted = self.counted();
+        counted.attempt(self.0.clock.now(), destination, outcome, state);
+    }
+
     /// An attempt was settled: the delivery's receipt came in at `received_at`, by the clock of the process that took it. What
     /// has passed since is told by this process's clock, which is the same on one machine.
     pub fn settled(&self, destination: &DestinationName, end: &Settlement, received_at: DateTime<Utc>) {
         let (now, name) = (self.0.clock.now(), destination.as_str());
         let mut counted = self.counted();
-        let line = counted.line(now, Kind::Destination, name);
-        *line.counts.entry(end.outcome.class.as_str()).or_default() += 1;
+        let line = counted.attempt(now, destination, end.outcome.class, end.state);
         match end.state {
-            DeliveryState::Dead => *line.counts.entry("dead").or_default() += 1,
             DeliveryState::Succeeded => {
                 let took = (now - received_at).to_std().unwrap_or_default();
                 line.latency.add(took);
@@ -175,6 +181,21 @@ impl Counted {
             self.minutes.pop_first();
         }
         entry(self.minutes.entry(minute).or_default().entry(kind).or_default(), name)
+    }
+
+    fn attempt(
+        &mut self,
+        at: DateTime<Utc>,
+        destination: &DestinationName,
+        outcome: OutcomeClass,
+        state: DeliveryState,
+    ) -> &mut Line {
+        let line = self.line(at, Kind::Destination, destination.as_str());
+        *line.counts.entry(outcome.as_str()).or_default() += 1;
+        if state == DeliveryState::Dead {
+            *line.counts.entry("dead").or_default() += 1;
+        }
+        line
     }
 
     fn buckets(&mut self, kind: Kind, name: &str) -> &mut Buckets {

@@ -166,6 +166,9 @@ impl Turns<'_> {
                     let mut conn = self.ctx.pool.acquire().await?;
                     let settled =
                         turns::settle_and_next_turn(&mut conn, &lease, &without_payload(words), asking).await?;
+                    if settled.is_some() {
+                        self.count(&route, purpose, OutcomeClass::Rejected, DeliveryState::Dead);
+                    }
                     settled.unwrap_or(Turn::Fenced)
                 }
             };
@@ -185,6 +188,9 @@ impl Turns<'_> {
         let words = last_words(&config, route, Purpose::Deliver);
         let mut conn = self.ctx.pool.acquire().await?;
         let state = deliveries::take_back(&mut conn, delivery, token, config.run.crashes_max, &words).await?;
+        if let Some(state) = state {
+            self.count(route, Purpose::Deliver, OutcomeClass::Unknown, state);
+        }
         tracing::warn!(%delivery, state = state.map(DeliveryState::as_str),
             "a worker died or lost its lease while it held a delivery");
         Ok(())
@@ -199,6 +205,19 @@ impl Turns<'_> {
             self.ctx.doorbell.ring();
         }
         Ok(step)
+    }
+
+    /// Counts an attempt that ended without its destination, as the one where its route leads today.
+    fn count(&self, route: &RouteName, purpose: Purpose, outcome: OutcomeClass, state: DeliveryState) {
+        let config = self.ctx.config();
+        let route = config.routes.iter().find(|rule| rule.name == *route);
+        let destination = route.and_then(|rule| match purpose {
+            Purpose::Deliver => Some(&rule.destination),
+            Purpose::Compensate => rule.on_dead_destination.as_ref(),
+        });
+        if let Some(destination) = destination {
+            self.ctx.figures.closed(destination, outcome, state);
+        }
     }
 
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {

@@ -1,5 +1,6 @@
-//! `oncehook.figures`, `secret_uses` and `destination_health`: what processes add to them, and what time takes away. The
-//! caller sorts what it adds by key, so that processes never wait for each other in a circle.
+//! `oncehook.figures`, `secret_uses` and `destination_health`: what processes add to them, and what time takes away.
+//!
+//! The caller sorts what it adds by key, so that processes never wait for each other in a circle.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

@@ -17,7 +17,9 @@ pub struct StateCount {
     pub oldest: Option<DateTime<Utc>>,
 }
 
-/// Unfinished deliveries by state, of at most `counted_max` that are looked at, and the dead, up to `counted_max`. With more
+/// Unfinished deliveries by state, of at most `counted_max` that are looked at, and the dead, up to `counted_max`.
+///
+/// With more
 /// unfinished ones these are lower bounds, and `oldest` is that of the ones looked at. Takes no locks.
 ///
 /// # Errors

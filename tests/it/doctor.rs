@@ -63,7 +63,8 @@ impl Practice {
     async fn complaints(&self) -> Vec<(String, String, String)> {
         let of = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
         let (_, findings) = self.examine().await;
-        let bad = findings.iter().filter(|finding| finding["severity"] == "warning" || finding["severity"] == "problem");
+        let bad =
+            findings.iter().filter(|finding| finding["severity"] == "warning" || finding["severity"] == "problem");
         bad.map(|bad| (of(bad, "severity"), of(bad, "check"), of(bad, "found"))).collect()
     }
 }
@@ -148,7 +149,10 @@ async fn what_a_destination_lacks_is_found_before_a_delivery_does() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("allow_commands = true\n{text}")).unwrap();
     let complaints = practice.complaints().await;
-    assert!(has(&complaints, "warning", "destinations", "chat: http://127.0.0.1:9 takes no connection"), "{complaints:?}");
+    assert!(
+        has(&complaints, "warning", "destinations", "chat: http://127.0.0.1:9 takes no connection"),
+        "{complaints:?}"
+    );
     assert!(has(&complaints, "problem", "SQL functions", "books: found no role"), "{complaints:?}");
     assert!(has(&complaints, "problem", "commands", "mailer: /nowhere/mailer cannot be run"), "{complaints:?}");
     assert_eq!(practice.examine().await.0, Some(3));

@@ -39,7 +39,7 @@ async fn every_route_of_the_source_says_why_it_matches_or_does_not() {
     assert_eq!(why.routes[2].why, "none of its patterns (release.*) fits push");
     assert!(why.routes[0].standing.as_ref().unwrap().starts_with("it is its turn"), "{:?}", why.routes[0]);
     assert_eq!((why.routes[1].standing.as_ref(), why.remarks.len()), (None, 0));
-    assert!(why.identified.iter().any(|line| line.starts_with("version ")), "{:?}", why.identified);
+    assert!(why.identified.iter().any(|line| line.starts_with("no version: ")), "{:?}", why.identified);
     app.run_until_idle().await;
     let why = app.desk_to_look().why(receipt).await.unwrap();
     assert!(why.routes[0].standing.as_ref().unwrap().starts_with("succeeded at "), "{:?}", why.routes[0]);

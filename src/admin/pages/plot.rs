@@ -128,15 +128,15 @@ impl Plot {
         let step = WIDTH / count(times.len().max(1));
         for strand in &plot.strands {
             for run in runs(&strand.values) {
-                let place = |(at, value): &(usize, f64)| {
-                    let (x, y) = (LEFT + step * (count(*at) + 0.5), TOP + HEIGHT * (1.0 - value / top));
+                let place = |(at, value): &(usize, f64), aside: f64| {
+                    let (x, y) = (LEFT + step * (count(*at) + 0.5) + aside, TOP + HEIGHT * (1.0 - value / top));
                     format!("{},{}", number(x), number(y))
                 };
-                let mut points: Vec<String> = run.iter().map(place).collect();
-                // One measured point alone would be a line without length, which cannot be seen.
-                if let [only] = run.as_slice() {
-                    points.push(place(only).replace(',', ".5,"));
-                }
+                let points: Vec<String> = match run.as_slice() {
+                    // One measured point alone would be a line without length, which cannot be seen.
+                    [only] => vec![place(only, -2.0), place(only, 2.0)],
+                    many => many.iter().map(|point| place(point, 0.0)).collect(),
+                };
                 plot.traces.push(Trace { class: strand.class, points: points.join(" ") });
             }
         }
