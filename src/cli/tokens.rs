@@ -200,7 +200,12 @@ mod tests {
             is_expired,
         };
         let configured = [("grafana".parse().unwrap(), Role::Read)];
-        insta::assert_snapshot!(view(&configured, &[line("admin", false), line("anna", true)]), @"");
+        insta::assert_snapshot!(view(&configured, &[line("admin", false), line("anna", true)]), @r"
+        name     role     kept in        made (UTC)           expires                     last used
+        grafana  read     configuration  -                    -                           -
+        admin    operate  database       2026-01-05 10:00:00  never                       never
+        anna     operate  database       2026-01-05 10:00:00  2026-01-05 10:00:00 (over)  2026-01-05 10:00:00
+        ");
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-pub use super::kinds::*;
+pub use super::{
+    admin::{Admin, AdminToken},
+    kinds::*,
+};
 use crate::{
-    domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName, TokenName},
-    operate::Role,
+    domain::{CallerName, DestinationName, Fingerprint, ReplayGuard, RouteName, Secret, SourceName},
     provider::Provider,
     verify::Scheme,
 };
@@ -69,63 +71,6 @@ pub struct Intake {
     pub header_bytes_max: usize,
     /// Time for recording, after which the answer is 503.
     pub record_timeout: Duration,
-}
-
-/// The operator's port.
-#[derive(Debug, Clone)]
-pub struct Admin {
-    /// Where to listen; loopback by default.
-    pub listen: SocketAddr,
-    /// What operators type into their browsers, where a proxy stands in front.
-    pub public_url: Option<url::Url>,
-    /// Who may use it, beside those with a token in the database.
-    pub tokens: Vec<AdminToken>,
-    /// Whether everybody may, without a token: `--no-auth`, which no file can say. Only on a loopback address.
-    pub no_auth: bool,
-    /// How long a session on the pages may rest.
-    pub session_idle: Duration,
-    /// How long it lasts at most.
-    pub session_max: Duration,
-}
-
-/// A token that stands in the configuration.
-#[derive(Debug, Clone)]
-pub struct AdminToken {
-    /// Its name, for the audit log.
-    pub name: TokenName,
-    /// What its holder may do.
-    pub role: Role,
-    /// The token itself. Invariant: no two tokens, and no source, have the same.
-    pub secret: Secret,
-}
-
-impl Admin {
-    /// The operator's port at an address, all else at its default.
-    #[must_use]
-    pub fn on(listen: SocketAddr) -> Self {
-        Self {
-            listen,
-            public_url: None,
-            tokens: Vec::new(),
-            no_auth: false,
-            session_idle: Duration::from_secs(30 * 60),
-            session_max: Duration::from_secs(12 * 3_600),
-        }
-    }
-
-    /// What keeps `--no-auth` from being taken: that other machines could reach the port.
-    #[must_use]
-    pub fn why_not_without_auth(&self) -> Option<String> {
-        let is_local = self.listen.ip().is_loopback();
-        (!is_local).then(|| {
-            format!(
-                "--no-auth lets everybody in who reaches admin.listen, and {} can be reached from other machines. Set \
-                 admin.listen = \"127.0.0.1:{}\", or leave --no-auth away and sign in with a token (oncehook tokens create)",
-                self.listen,
-                self.listen.port()
-            )
-        })
-    }
 }
 
 /// Group commit: bounds of one batch and of what waits for the next.

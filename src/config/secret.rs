@@ -37,7 +37,7 @@ pub(super) struct Resolver<'a> {
 /// Where a reference stands and what its secret is for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Purpose<'a> {
-    /// `source` or `destination`.
+    /// `source`, `destination` or `token`.
     pub(super) owner: &'static str,
     /// Its name; `orders.shop` for the caller `shop` of the source `orders`.
     pub(super) name: &'a str,
@@ -195,7 +195,11 @@ fn read_bounded(path: &Path) -> io::Result<String> {
 /// Whether a text is fit to be a secret, and the key that it stands for. Beside the key: what should be seen although it works.
 pub(super) fn check(text: &str, purpose: Purpose<'_>) -> Result<(Secret, Option<&'static str>), Refusal> {
     if text.is_empty() {
-        return Err(Refusal::of("is empty", "give it the secret that the sender signs with"));
+        let instead = match purpose.owner {
+            "token" => "make one: openssl rand -hex 32",
+            _ => "give it the secret that the sender signs with",
+        };
+        return Err(Refusal::of("is empty", instead));
     }
     if text.trim() != text {
         return Err(Refusal::of(

@@ -72,7 +72,7 @@ async fn each_path_of_the_api_is_closed_to_strangers_and_its_changes_to_those_wh
     // Without an API there is nothing to walk.
     let paths = description.json()["paths"].as_object().cloned().unwrap_or_default();
     for (path, methods) in paths {
-        let path = path.replace('{', "").replace('}', "");
+        let path = path.replace(['{', '}'], "");
         let path = if path.starts_with("/api/v1") { path } else { format!("/api/v1{path}") };
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();

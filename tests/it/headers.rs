@@ -21,7 +21,7 @@ async fn each_answer_keeps_browsers_from_running_framing_and_keeping_it() {
         (visitor.get("/static"), 303),
         (visitor.login("wrong-token-0123456789", "/"), 401),
         (visitor.login(KEEPER, "/"), 303),
-        (visitor.post("/login"), 400),
+        (visitor.post("/login"), 415),
         (visitor.get("/api/v1/nothing-here"), 401),
         (visitor.get("/api/v1/nothing-here").bearer_auth(KEEPER), 404),
         (visitor.get("/nothing-here").header("host", "evil.example"), 421),

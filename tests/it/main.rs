@@ -68,6 +68,7 @@ mod sessions;
 mod sql_destination;
 mod support;
 mod tidy;
+mod tokens;
 mod verification;
 mod why;
 mod within;

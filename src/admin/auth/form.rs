@@ -45,3 +45,35 @@ async fn read(payload: &mut Payload) -> Result<BytesMut, Refusal> {
     }
     Ok(body)
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::{test::TestRequest, web};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_form_is_still_there_for_its_handler() {
+        let request = TestRequest::post().insert_header(("content-type", format!("{URLENCODED}; charset=utf-8")));
+        let mut request = request.set_payload("id=1&csrf=a%2Bb&id=2").to_srv_request();
+        assert_eq!(csrf_field(&mut request).await.unwrap().as_deref(), Some("a+b"));
+        let fields = request.extract::<web::Form<Vec<(String, String)>>>().await.unwrap();
+        assert_eq!(fields.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["1", "a+b", "2"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_form_or_says_it_twice_has_no_token() {
+        for (content_type, body) in [
+            ("application/json", "{\"csrf\":\"a\"}"),
+            ("text/plain", "csrf=a"),
+            ("multipart/form-data; boundary=x", "csrf=a"),
+            (URLENCODED, "csrf=a&csrf=a"),
+            (URLENCODED, "CSRF=a"),
+            (URLENCODED, ""),
+        ] {
+            let request = TestRequest::post().insert_header(("content-type", content_type));
+            let mut request = request.set_payload(body).to_srv_request();
+            assert_eq!(csrf_field(&mut request).await.unwrap(), None, "{content_type} {body}");
+        }
+    }
+}

@@ -44,9 +44,11 @@ impl Throttle {
     /// Takes a place in line; or says how long to wait for one.
     pub(super) fn take(&self, peer: IpAddr, now: DateTime<Utc>) -> Result<(), Duration> {
         let mut lines = self.lock();
-        let all = self.all.next(lines.all, now)?;
+        let all = self.all.next(&mut lines.all, now);
         let line = lines.of(peer, now);
-        *line = self.each.next(*line, now)?;
+        let each = self.each.next(line, now);
+        let (all, each) = (all?, each?);
+        *line = each;
         lines.all = all;
         Ok(())
     }
@@ -54,8 +56,9 @@ impl Throttle {
     /// Whether there is a place, without taking it.
     pub(super) fn look(&self, peer: IpAddr, now: DateTime<Utc>) -> Result<(), Duration> {
         let mut lines = self.lock();
-        self.all.next(lines.all, now)?;
-        self.each.next(*lines.of(peer, now), now).map(drop)
+        let all = self.all.next(&mut lines.all, now);
+        let each = self.each.next(lines.of(peer, now), now);
+        all.and(each).map(drop)
     }
 
     /// Gives a place back.
@@ -92,10 +95,11 @@ impl Pace {
     }
 
     /// When the line will be empty with one more in it.
-    fn next(self, empty_at: DateTime<Utc>, now: DateTime<Utc>) -> Result<DateTime<Utc>, Duration> {
+    fn next(self, empty_at: &mut DateTime<Utc>, now: DateTime<Utc>) -> Result<DateTime<Utc>, Duration> {
         let longest = self.step() * self.burst;
         // A clock that was set back must not keep anybody out for longer than the line is.
-        let next = empty_at.clamp(now, now + longest) + self.step();
+        *empty_at = (*empty_at).clamp(now, now + longest);
+        let next = *empty_at + self.step();
         match (next - now - longest).to_std() {
             Ok(wait) if !wait.is_zero() => Err(wait),
             _ => Ok(next),

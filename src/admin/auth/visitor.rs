@@ -108,3 +108,58 @@ impl FromRequest for Session {
         ready(visitor(request).and_then(|visitor| visitor.session.ok_or_else(refused)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+    use crate::{admin::auth::session::Key, operate::Via};
+
+    fn request(path: &str, visitor: Option<Visitor>) -> HttpRequest {
+        let request = TestRequest::with_uri(path).to_http_request();
+        if let Some(visitor) = visitor {
+            request.extensions_mut().insert(visitor);
+        }
+        request
+    }
+
+    fn of(role: Role, is_meant: bool, session: Option<Session>) -> Option<Visitor> {
+        Some(Visitor { operator: Operator { name: "anna".to_owned(), role, via: Via::Dashboard }, is_meant, session })
+    }
+
+    #[tokio::test]
+    async fn where_the_guard_was_left_out_nobody_is_served() {
+        for path in ["/receipts", "/api/v1/receipts"] {
+            let request = request(path, None);
+            assert_eq!(Signed::extract(&request).await.unwrap_err().status_code(), 500);
+            assert_eq!(Operating::extract(&request).await.unwrap_err().status_code(), 500);
+            assert_eq!(FormToken::extract(&request).await.unwrap_err().status_code(), 500);
+            assert_eq!(Session::extract(&request).await.unwrap_err().status_code(), 500);
+        }
+    }
+
+    #[tokio::test]
+    async fn who_may_only_look_and_who_did_not_mean_it_change_nothing() {
+        for (visitor, is_refused) in [
+            (of(Role::Read, true, None), true),
+            (of(Role::Operate, false, None), true),
+            (of(Role::Operate, true, None), false),
+        ] {
+            let request = request("/receipts", visitor);
+            assert_eq!(Signed::extract(&request).await.unwrap().0.name, "anna");
+            let operating = Operating::extract(&request).await;
+            assert_eq!(operating.is_err_and(|refused| refused.status_code() == 403), is_refused);
+        }
+    }
+
+    #[tokio::test]
+    async fn forms_get_the_token_of_their_session() {
+        let session = Session::of(&Key::fresh());
+        let request_of = |session| request("/receipts", of(Role::Read, false, session));
+        let token = FormToken::extract(&request_of(Some(session.clone()))).await.unwrap().0;
+        assert!(token == session.form_token() && token.len() == 64);
+        assert_eq!(FormToken::extract(&request_of(None)).await.unwrap().0, "");
+        assert_eq!(Session::extract(&request_of(None)).await.unwrap_err().status_code(), 401);
+    }
+}

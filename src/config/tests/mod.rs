@@ -9,6 +9,7 @@ mod places;
 mod rates;
 mod secrets;
 mod sql;
+mod tokens;
 
 use std::path::PathBuf;
 

@@ -154,7 +154,10 @@ pub async fn without_auth(app: &TestApp) -> App {
 pub fn shipped(listen: &str) -> LoadOptions {
     let folder = tempfile::tempdir().unwrap().keep();
     let file = folder.join("oncehook.toml");
-    let text = format!("data_dir = {:?}\n[admin]\nlisten = {listen:?}\n", folder.join("data").to_str().unwrap());
+    let data_dir = folder.join("data");
+    let text = format!(
+        "data_dir = {data_dir:?}\n[admin]\nlisten = {listen:?}\n[sources.github]\nprovider = \"github\"\nsecrets = [{{ generated = true }}]"
+    );
     std::fs::write(&file, text).unwrap();
     LoadOptions { file: Some(file), environment: Environment::default(), may_generate: false }
 }
