@@ -30,6 +30,7 @@ pub mod migrate;
 pub mod outbox;
 pub mod pauses;
 pub mod payload_batches;
+pub mod pending;
 pub mod pool;
 pub mod promotions;
 pub mod receipt_identities;

@@ -43,6 +43,7 @@ async fn all_pages_look_well_in_a_browser() {
         ("audit", "/audit".to_owned()),
         ("replay", format!("{receipt}/replay")),
         ("nothing", "/search?q=nowhere".to_owned()),
+        ("bulks", "/bulks".to_owned()),
     ];
     for (name, path) in &pages {
         browser.go(&format!("{url}{path}")).await;

@@ -85,19 +85,9 @@ impl Chromium {
         self.command("/url", json!({ "url": url })).await;
     }
 
-    /// Where it is.
-    pub async fn address(&self) -> String {
-        self.ask("/url").await.as_str().unwrap().to_owned()
-    }
-
     /// What a script in the page returns.
     pub async fn script(&self, script: &str) -> Value {
         self.command("/execute/sync", json!({ "script": script, "args": [] })).await
-    }
-
-    /// What can be read on the page.
-    pub async fn text(&self) -> String {
-        self.script("return document.body.innerText").await.as_str().unwrap_or_default().to_owned()
     }
 
     /// Waits until the page has a text.

@@ -18,10 +18,10 @@ use super::{
 /// What the showcase is made of.
 pub struct Showcase {
     pub desk: Dashboard,
-    pub destination: TestDestination,
+    /// Answers as long as this lives.
+    _destination: TestDestination,
     /// A receipt with a conflict, a duplicate and a dead delivery.
     pub receipt: String,
-    pub delivery_id: &'static str,
 }
 
 fn config(destination: &TestDestination) -> String {
@@ -81,5 +81,5 @@ pub async fn showcase() -> Showcase {
     desk.app.desk_to_look().discard(dead, by(&ada)).await.unwrap();
     desk.app.desk_to_look().pause(Pausable::Route, "stripe-demo", by(&ada)).await.unwrap();
     desk.app.write_figures().await;
-    Showcase { desk, destination, receipt, delivery_id }
+    Showcase { desk, _destination: destination, receipt }
 }
