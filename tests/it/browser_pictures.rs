@@ -5,6 +5,10 @@ use std::path::Path;
 
 use crate::support::{chromium::Chromium, showcase::showcase, visitor::KEEPER};
 
+/// What reaches out of the window.
+const WIDEST: &str = "return [...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > \
+                      document.documentElement.clientWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 200)).join('\\n')";
+
 /// Signs in as somebody who may do everything.
 async fn sign_in(browser: &Chromium, url: &str) {
     browser.go(&format!("{url}/login")).await;
@@ -50,7 +54,8 @@ async fn all_pages_look_well_in_a_browser() {
         for (width, scheme) in [(1400, "light"), (1400, "dark"), (400, "light"), (400, "dark")] {
             browser.picture(&folder.join(format!("{name}-{width}-{scheme}.png")), width, scheme).await;
             let surplus = browser.script("return document.documentElement.scrollWidth - document.documentElement.clientWidth").await;
-            assert_eq!(surplus, 0, "{name} is wider than {width}");
+            let widest = browser.script(WIDEST).await;
+            assert_eq!(surplus, 0, "{name} is wider than {width}: {widest}");
         }
         let grave: Vec<String> = browser.complaints().await.into_iter().filter(|complaint| is_grave(complaint)).collect();
         assert!(grave.is_empty(), "{name}: {grave:?}");

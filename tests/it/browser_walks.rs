@@ -63,15 +63,18 @@ async fn a_thousand_dead_letters_are_retried_at_once_and_the_page_shows_how_far_
     ))
     .await;
     desk.app.may_leave_work();
+    let mut sent = tokio::task::JoinSet::new();
     for branch in 0..1_000 {
-        desk.app.sender().push(&format!("branch-{branch}")).send().await;
+        let letter = desk.app.sender().push(&format!("branch-{branch}"));
+        sent.spawn(async move { letter.send().await.status });
     }
+    assert!(sent.join_all().await.into_iter().all(|status| status == 200));
     let mut conn = desk.app.database().await;
     let kill = "update oncehook.deliveries set state = 'dead', finished_at = oncehook.now(), last_error = 'answered 503' where route = 'deploy';
                 delete from oncehook.lanes where route = 'deploy'";
     sqlx::raw_sql(kill).execute(&mut conn).await.unwrap();
     sign_in(&browser, &desk, "/dead-letters").await;
-    browser.press("Retry 1000…").await;
+    browser.press("Retry 1,000…").await;
     browser.sees("Retry 1,000 deliveries?").await;
     browser.press("Retry 1,000 deliveries").await;
     browser.sees("0 of 1,000").await;
