@@ -247,7 +247,10 @@ pub(super) async fn criteria_of_bulk(
         return Err(OperateError::Invalid {
             field: "state",
             problem: format!("{} cannot be done there", action.as_str()),
-            instead: format!("ask for {}", action.done_from().iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" or ")),
+            instead: format!(
+                "ask for {}",
+                action.done_from().iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" or ")
+            ),
         });
     }
     if !only.is_empty() {

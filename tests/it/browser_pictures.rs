@@ -19,7 +19,9 @@ async fn sign_in(browser: &Chromium, url: &str) {
 
 /// What a page must never cause.
 fn is_grave(complaint: &str) -> bool {
-    ["Content Security Policy", "Uncaught", "Refused", "TypeError", "ReferenceError"].iter().any(|word| complaint.contains(word))
+    ["Content Security Policy", "Uncaught", "Refused", "TypeError", "ReferenceError"]
+        .iter()
+        .any(|word| complaint.contains(word))
 }
 
 #[tokio::test]
@@ -53,11 +55,14 @@ async fn all_pages_look_well_in_a_browser() {
         browser.go(&format!("{url}{path}")).await;
         for (width, scheme) in [(1400, "light"), (1400, "dark"), (400, "light"), (400, "dark")] {
             browser.picture(&folder.join(format!("{name}-{width}-{scheme}.png")), width, scheme).await;
-            let surplus = browser.script("return document.documentElement.scrollWidth - document.documentElement.clientWidth").await;
+            let surplus = browser
+                .script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                .await;
             let widest = browser.script(WIDEST).await;
             assert_eq!(surplus, 0, "{name} is wider than {width}: {widest}");
         }
-        let grave: Vec<String> = browser.complaints().await.into_iter().filter(|complaint| is_grave(complaint)).collect();
+        let grave: Vec<String> =
+            browser.complaints().await.into_iter().filter(|complaint| is_grave(complaint)).collect();
         assert!(grave.is_empty(), "{name}: {grave:?}");
     }
     browser.close().await;

@@ -6,16 +6,44 @@ const SHEET: &str = include_str!("../../src/admin/static/oncehook.css");
 
 /// Text, and what it stands on.
 const TEXT: &[(&str, &str)] = &[
-    ("text", "page"), ("text", "surface"), ("text", "sunken"), ("muted", "page"), ("muted", "surface"), ("muted", "sunken"),
-    ("link", "page"), ("link", "surface"), ("link", "sunken"), ("primary-text", "primary"), ("danger-text", "danger"),
-    ("good", "good-back"), ("bad", "bad-back"), ("warn", "warn-back"), ("busy", "busy-back"), ("idle", "idle-back"),
-    ("good", "surface"), ("bad", "surface"), ("warn", "surface"), ("bad", "page"), ("bad", "sunken"), ("text", "busy-back"), ("muted", "busy-back"), ("link", "busy-back"),
+    ("text", "page"),
+    ("text", "surface"),
+    ("text", "sunken"),
+    ("muted", "page"),
+    ("muted", "surface"),
+    ("muted", "sunken"),
+    ("link", "page"),
+    ("link", "surface"),
+    ("link", "sunken"),
+    ("primary-text", "primary"),
+    ("danger-text", "danger"),
+    ("good", "good-back"),
+    ("bad", "bad-back"),
+    ("warn", "warn-back"),
+    ("busy", "busy-back"),
+    ("idle", "idle-back"),
+    ("good", "surface"),
+    ("bad", "surface"),
+    ("warn", "surface"),
+    ("bad", "page"),
+    ("bad", "sunken"),
+    ("text", "busy-back"),
+    ("muted", "busy-back"),
+    ("link", "busy-back"),
 ];
 
 /// What is no text: frames of fields, focus, bars and lines of plots.
 const SHAPES: &[(&str, &str)] = &[
-    ("muted", "surface"), ("focus", "page"), ("focus", "surface"), ("plot-good", "surface"), ("plot-calm", "surface"),
-    ("plot-bad", "surface"), ("plot-p50", "surface"), ("plot-p99", "surface"), ("primary", "surface"), ("danger", "surface"),
+    ("muted", "surface"),
+    ("focus", "page"),
+    ("focus", "surface"),
+    ("plot-good", "surface"),
+    ("plot-calm", "surface"),
+    ("plot-bad", "surface"),
+    ("plot-p50", "surface"),
+    ("plot-p99", "surface"),
+    ("primary", "surface"),
+    ("danger", "surface"),
 ];
 
 fn colours(block: &str) -> BTreeMap<&str, [f64; 3]> {

@@ -1,6 +1,10 @@
 //! Pages of an appliance at which nothing has happened yet: each teaches what it will show and how the first of it comes.
 
-use crate::support::{dashboard::{Dashboard, looked_at}, app::TestApp, visitor::{TOKENS, reply}};
+use crate::support::{
+    app::TestApp,
+    dashboard::{Dashboard, looked_at},
+    visitor::{TOKENS, reply},
+};
 
 #[tokio::test]
 async fn each_page_without_data_teaches() {
@@ -76,7 +80,10 @@ async fn files_are_kept_for_ever_under_an_address_that_changes_with_them() {
     let page = desk.page("/receipts").await;
     let sheet = page.all("link").find(|link| link.get("rel") == "stylesheet").unwrap().get("href").to_owned();
     let reply = desk.get(&sheet).await;
-    assert_eq!((reply.status, reply.headers["cache-control"].to_str().unwrap()), (200, "public, max-age=31536000, immutable"));
+    assert_eq!(
+        (reply.status, reply.headers["cache-control"].to_str().unwrap()),
+        (200, "public, max-age=31536000, immutable")
+    );
     assert_eq!(reply.headers["content-type"], "text/css; charset=utf-8");
     assert!(reply.headers.contains_key("etag"));
     let old = desk.get("/static/000000000000/oncehook.css").await;

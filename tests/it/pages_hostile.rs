@@ -42,11 +42,29 @@ async fn markup_in_payloads_headers_ids_and_answers_stays_text_everywhere() {
         assert!(page.text.contains(id.as_str()), "{id}");
         assert!(page.text.contains(&shown(text)), "the header or the answer shows {text:?}");
         let query = url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-        for path in ["/search?q=", "/receipts?q=", "/receipts?type=", "/deliveries?error=", "/audit?subject=", "/lanes?ordering_key=", "/?done="] {
+        for path in [
+            "/search?q=",
+            "/receipts?q=",
+            "/receipts?type=",
+            "/deliveries?error=",
+            "/audit?subject=",
+            "/lanes?ordering_key=",
+            "/?done=",
+        ] {
             desk.page(&format!("{path}{query}")).await;
         }
     }
-    for path in ["/", "/receipts", "/deliveries", "/dead-letters", "/lanes", "/conflicts", "/conflicts/1", "/destinations", "/sources/github"] {
+    for path in [
+        "/",
+        "/receipts",
+        "/deliveries",
+        "/dead-letters",
+        "/lanes",
+        "/conflicts",
+        "/conflicts/1",
+        "/destinations",
+        "/sources/github",
+    ] {
         desk.page(path).await;
     }
 }

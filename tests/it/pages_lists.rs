@@ -2,8 +2,8 @@
 
 use crate::support::{
     dashboard::Dashboard,
-    destination::{Reply, TestDestination},
     desk::{by, operator},
+    destination::{Reply, TestDestination},
 };
 
 fn service(destination: &TestDestination, more: &str) -> String {
@@ -77,7 +77,8 @@ async fn a_group_of_dead_letters_is_discarded_with_a_reason_and_a_count() {
 async fn ticked_dead_letters_are_retried_and_the_others_stay() {
     let (desk, _destination) = with_dead_letters(4, "").await;
     let page = desk.page("/dead-letters").await;
-    let ids: Vec<String> = page.all("input").filter(|tag| tag.get("name") == "only").map(|tag| tag.get("value").to_owned()).collect();
+    let ids: Vec<String> =
+        page.all("input").filter(|tag| tag.get("name") == "only").map(|tag| tag.get("value").to_owned()).collect();
     let form = page.form("/bulks/new");
     let asked = desk.send(&form, &[("action", "retry"), ("only", &ids[0]), ("only", &ids[2])]).await;
     let asked = crate::support::dashboard::looked_at(&asked);
@@ -106,7 +107,13 @@ async fn a_blocked_lane_is_let_go_on() {
     let destination = TestDestination::start([Reply::Status(400)]).await;
     let desk = Dashboard::open_with(&service(&destination, "on_dead = \"block\"\n")).await;
     desk.app.sender().push("main").send().await;
-    desk.app.sender().push("main").header("x-n", "2").body(r#"{"ref":"refs/heads/main","repository":{"id":1},"n":2}"#).send().await;
+    desk.app
+        .sender()
+        .push("main")
+        .header("x-n", "2")
+        .body(r#"{"ref":"refs/heads/main","repository":{"id":1},"n":2}"#)
+        .send()
+        .await;
     desk.app.run_until_idle().await;
     let page = desk.page("/lanes?blocked=true").await;
     let (_, page) = desk.confirm(&page.link("Unblock the lane…"), "Unblock 1 lane with 1 waiting", "not needed").await;
@@ -161,7 +168,11 @@ async fn the_overview_names_what_is_wrong_first_and_the_light_of_a_source_turns_
         assert_eq!(page.all("figure").count(), 4);
     }
     let sources = desk.page("/sources").await;
-    assert!(sources.text.contains("receiving") && sources.text.contains("waiting for the first delivery…"), "{}", sources.text);
+    assert!(
+        sources.text.contains("receiving") && sources.text.contains("waiting for the first delivery…"),
+        "{}",
+        sources.text
+    );
     let setup = desk.page("/sources/github").await;
     assert!(setup.text.contains("/hooks/github") && setup.text.contains("Content type"), "{}", setup.text);
 }

@@ -112,7 +112,8 @@ async fn whoever_may_only_look_sees_no_button_and_is_refused() {
     let desk = desk.only_looking().await;
     for path in [&format!("/receipts/{receipt}"), "/destinations", "/dead-letters", "/lanes", "/deliveries"] {
         let page = desk.page(path).await;
-        let posts: Vec<&str> = page.all("form").filter(|form| form.get("method") == "post").map(|form| form.get("action")).collect();
+        let posts: Vec<&str> =
+            page.all("form").filter(|form| form.get("method") == "post").map(|form| form.get("action")).collect();
         assert_eq!(posts, ["/logout"], "{path}");
         assert!(!page.all("a").any(|link| link.text.ends_with('…')), "{path}");
     }

@@ -90,7 +90,9 @@ fn counted_as(action: BulkAction, number: i64) -> String {
 
 fn means(action: BulkAction) -> &'static str {
     match action {
-        BulkAction::Retry => "Each runs once more with the same idempotency key, at the end of its lane, or at the head of one that it blocks.",
+        BulkAction::Retry => {
+            "Each runs once more with the same idempotency key, at the end of its lane, or at the head of one that it blocks."
+        }
         BulkAction::Replay => "Each finished one runs once more with the same idempotency key, at the end of its lane.",
         BulkAction::Discard => {
             "Each is taken off the dead letters and becomes cancelled, with your reason. Lanes that wait for one of them go on."
@@ -149,7 +151,8 @@ pub(super) async fn ask(desk: web::Data<Desk>, visit: Visit) -> HttpResponse {
             confirm.sentences.push(format!("Only those with {}: {}", name.replace('_', " "), line(value)));
         }
         if found.count == 0 {
-            confirm.sentences = vec!["None stands where this can be done any more: others have moved on by themselves.".to_owned()];
+            confirm.sentences =
+                vec!["None stands where this can be done any more: others have moved on by themselves.".to_owned()];
             confirm.may = false;
         } else {
             confirm.sentences.push("If there are more by the time you press the button, nothing is done.".to_owned());

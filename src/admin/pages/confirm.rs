@@ -32,7 +32,12 @@ pub(super) struct Confirm {
 
 impl Confirm {
     /// With one sentence, no hidden field, and a button that harms nothing.
-    pub(super) fn new(shell: Shell, sentence: impl Into<String>, action: impl Into<String>, button: impl Into<String>) -> Self {
+    pub(super) fn new(
+        shell: Shell,
+        sentence: impl Into<String>,
+        action: impl Into<String>,
+        button: impl Into<String>,
+    ) -> Self {
         let action = action.into();
         Self {
             shell,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     domain::DeliveryRef,
-    operate::{Desk, DeliveryQuery, Result},
+    operate::{DeliveryQuery, Desk, Result},
     store::delivery_list::DeliveryLine,
 };
 

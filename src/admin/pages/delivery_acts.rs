@@ -57,7 +57,9 @@ impl Act {
                 "It is run once more with the same idempotency key, and with all its attempts before it: at the head of its lane \
                  if it blocks that, at the end otherwise."
             }
-            Self::Cancel => "It is not run, and its lane goes on with the next delivery. Replaying its receipt brings it back.",
+            Self::Cancel => {
+                "It is not run, and its lane goes on with the next delivery. Replaying its receipt brings it back."
+            }
             Self::Discard => {
                 "It is taken off the dead letters and becomes cancelled, with your reason. If its lane waits for it, the lane \
                  goes on. Replaying its receipt brings it back."
@@ -103,5 +105,6 @@ pub(super) async fn act(desk: web::Data<Desk>, order: Order) -> HttpResponse {
 }
 
 fn act_of(word: &str) -> Result<Act> {
-    Act::of(word).ok_or_else(|| crate::operate::OperateError::NotFound { what: "page", name: word.chars().take(80).collect() })
+    Act::of(word)
+        .ok_or_else(|| crate::operate::OperateError::NotFound { what: "page", name: word.chars().take(80).collect() })
 }

@@ -30,6 +30,8 @@ pub(super) struct DeliveryPart {
     pub(super) lane: String,
     pub(super) due: Option<Moment>,
     pub(super) blocked_by: Option<String>,
+    /// Where the lane that waits for it can be let go on.
+    pub(super) unblock: Option<String>,
     pub(super) stale: Option<(String, String)>,
     pub(super) crashes: i32,
     pub(super) planned: Moment,
@@ -66,8 +68,7 @@ impl DeliveryPart {
         let shown = &delivery.attempts[left_out..];
         let lane = super::fields::Fields::default()
             .with("route", &delivery.route)
-            .with("ordering_key", delivery.ordering_key.clone().unwrap_or_default())
-            .link("/lanes");
+            .with("ordering_key", delivery.ordering_key.clone().unwrap_or_default());
         Self {
             id: delivery.id.to_string(),
             route: delivery.route.clone(),
@@ -76,7 +77,8 @@ impl DeliveryPart {
             state: Badge::of(delivery.state),
             ordering_key: delivery.ordering_key.as_deref().map(line),
             order: if delivery.by_event { "by the provider’s event time" } else { "by arrival" },
-            lane,
+            lane: lane.link("/lanes"),
+            unblock: (delivery.blocked_by == Some(delivery.id)).then(|| lane.link("/lanes/unblock")),
             due: (!delivery.state.is_finished()).then(|| Moment::exact(delivery.due_at)),
             blocked_by: delivery.blocked_by.filter(|dead| *dead != delivery.id).map(|dead| dead.to_string()),
             stale: delivery.stale.as_ref().map(|stale| (line(&stale.why), stale.against.to_string())),
@@ -87,10 +89,14 @@ impl DeliveryPart {
             may_cancel: delivery.state.may_become(DeliveryState::Cancelled),
             may_discard: delivery.state == DeliveryState::Dead,
             may_replay: delivery.state.is_finished() && !RETRIED_FROM.contains(&delivery.state),
-            attempts: shown.iter().enumerate().map(|(at, attempt)| AttemptPart {
-                is_last: at + 1 == shown.len(),
-                ..AttemptPart::of(desk, facts, delivery, attempt)
-            }).collect(),
+            attempts: shown
+                .iter()
+                .enumerate()
+                .map(|(at, attempt)| AttemptPart {
+                    is_last: at + 1 == shown.len(),
+                    ..AttemptPart::of(desk, facts, delivery, attempt)
+                })
+                .collect(),
             left_out,
         }
     }
@@ -109,7 +115,11 @@ impl AttemptPart {
             reason: attempt.reason.as_deref().map(line).unwrap_or_default(),
             request: request(desk, facts, delivery, attempt),
             status: attempt.answer_status,
-            answer: attempt.answer_beginning.as_deref().filter(|answer| !answer.is_empty()).map(|answer| lines(answer.as_bytes())),
+            answer: attempt
+                .answer_beginning
+                .as_deref()
+                .filter(|answer| !answer.is_empty())
+                .map(|answer| lines(answer.as_bytes())),
             is_last: false,
         }
     }
@@ -133,7 +143,11 @@ fn request(desk: &Desk, facts: &ReceiptFacts, delivery: &DeliveryStory, attempt:
     if place.query().is_some() {
         place.set_query(Some("…"));
     }
-    let key = delivery.ordering_key.as_deref().map(|key| format!("Oncehook-Ordering-Key: {}\n", line(key))).unwrap_or_default();
+    let key = delivery
+        .ordering_key
+        .as_deref()
+        .map(|key| format!("Oncehook-Ordering-Key: {}\n", line(key)))
+        .unwrap_or_default();
     let stale = if delivery.stale.is_some() { "Oncehook-Stale: true\n" } else { "" };
     format!(
         "POST {place}\nIdempotency-Key: {}\nOncehook-Receipt: {}\nOncehook-Source: {}\nOncehook-Event: {}\n\

@@ -70,7 +70,9 @@ impl Destination {
         let health = match (destination.breaker, destination.last_success_at, destination.last_failure_at) {
             (Breaker::Open, ..) => Badge { tone: "bad", word: "failing" },
             (_, None, None) => Badge { tone: "idle", word: "not tried yet" },
-            (_, Some(success), Some(failure)) if failure > success => Badge { tone: "warn", word: "last attempt failed" },
+            (_, Some(success), Some(failure)) if failure > success => {
+                Badge { tone: "warn", word: "last attempt failed" }
+            }
             (_, None, Some(_)) => Badge { tone: "warn", word: "last attempt failed" },
             _ => Badge { tone: "good", word: "well" },
         };
@@ -154,7 +156,12 @@ pub(super) async fn ask(desk: web::Data<Desk>, visit: Visit) -> HttpResponse {
         let (word, waiting) = (kind.as_str(), waiting(&desk, kind, &name).await?);
         let number = counted(waiting.unwrap_or(0), COUNTED_MAX);
         let (verb, what) = if is_pause {
-            ("Pause", format!("{number} unfinished: attempts under way end as they would, nothing new begins, order is kept."))
+            (
+                "Pause",
+                format!(
+                    "{number} unfinished: attempts under way end as they would, nothing new begins, order is kept."
+                ),
+            )
         } else {
             ("Resume", format!("{number} unfinished: what waited begins at once, in its order."))
         };
@@ -173,7 +180,9 @@ pub(super) async fn ask(desk: web::Data<Desk>, visit: Visit) -> HttpResponse {
 /// Unfinished deliveries of it; `None`: the configuration does not have it.
 async fn waiting(desk: &Desk, kind: Pausable, name: &str) -> Result<Option<i64>> {
     Ok(match kind {
-        Pausable::Route => desk.routes().await?.into_iter().find(|route| route.route == name).map(|route| route.unfinished),
+        Pausable::Route => {
+            desk.routes().await?.into_iter().find(|route| route.route == name).map(|route| route.unfinished)
+        }
         Pausable::Destination => {
             let all = desk.destinations().await?;
             all.into_iter().find(|known| known.destination == name).map(|known| known.unfinished)

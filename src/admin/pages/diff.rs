@@ -62,7 +62,9 @@ pub(super) fn compare(first: &[u8], other: &[u8]) -> Comparison {
 
 impl Comparison {
     fn add(&mut self, tag: ChangeTag, old: Option<usize>, new: Option<usize>, text: &str) {
-        let side = |at: Option<usize>| at.map(|at| (at + 1, crate::cli::visible::cut(text.trim_end_matches('\n'), LINE_LETTERS_MAX)));
+        let side = |at: Option<usize>| {
+            at.map(|at| (at + 1, crate::cli::visible::cut(text.trim_end_matches('\n'), LINE_LETTERS_MAX)))
+        };
         match tag {
             ChangeTag::Equal => {
                 self.rows.push(Row { first: side(old), other: side(new), is_same: true, is_gap: false });
@@ -89,23 +91,28 @@ mod tests {
     use super::*;
 
     fn shown(comparison: &Comparison) -> Vec<String> {
-        let side = |side: &Option<(usize, String)>| side.as_ref().map_or(String::new(), |(n, text)| format!("{n} {}", text.trim()));
+        let side = |side: &Option<(usize, String)>| {
+            side.as_ref().map_or(String::new(), |(n, text)| format!("{n} {}", text.trim()))
+        };
         comparison.rows.iter().map(|row| format!("{} | {}", side(&row.first), side(&row.other))).collect()
     }
 
     #[test]
     fn a_changed_member_stands_beside_what_it_was() {
         let comparison = compare(br#"{"a":1,"b":[1,2],"c":3}"#, br#"{"a":1,"b":[1,5,6],"c":3}"#);
-        assert_eq!(shown(&comparison), [
-            "2 \"a\": 1, | 2 \"a\": 1,",
-            "3 \"b\": [ | 3 \"b\": [",
-            "4 1, | 4 1,",
-            "5 2 | 5 5,",
-            " | 6 6",
-            "6 ], | 7 ],",
-            "7 \"c\": 3 | 8 \"c\": 3",
-            "8 } | 9 }",
-        ]);
+        assert_eq!(
+            shown(&comparison),
+            [
+                "2 \"a\": 1, | 2 \"a\": 1,",
+                "3 \"b\": [ | 3 \"b\": [",
+                "4 1, | 4 1,",
+                "5 2 | 5 5,",
+                " | 6 6",
+                "6 ], | 7 ],",
+                "7 \"c\": 3 | 8 \"c\": 3",
+                "8 } | 9 }",
+            ]
+        );
         assert_eq!((comparison.removed, comparison.added), (1, 2));
     }
 

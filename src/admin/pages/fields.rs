@@ -17,7 +17,9 @@ pub(super) struct Fields(Vec<(String, String)>);
 impl Fields {
     /// Of a query string, or of the body of a form.
     pub(super) fn parse(encoded: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(encoded).map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+        Self(
+            url::form_urlencoded::parse(encoded).map(|(name, value)| (name.into_owned(), value.into_owned())).collect(),
+        )
     }
 
     /// The first value of that name, trimmed; empty where there is none.

@@ -98,7 +98,9 @@ pub(super) async fn ask_unblock(desk: web::Data<Desk>, visit: Visit) -> HttpResp
             lane.route
         );
         let mut confirm = Confirm::new(shell, what, "/lanes/unblock", button).back("/lanes?blocked=true");
-        confirm.sentences.push("If the destination needs them in unbroken order, retry the dead delivery instead.".to_owned());
+        confirm
+            .sentences
+            .push("If the destination needs them in unbroken order, retry the dead delivery instead.".to_owned());
         confirm.hidden =
             Fields::default().with("route", lane.route.as_str()).with("ordering_key", lane.ordering_key.as_str());
         Ok(confirm)
@@ -118,5 +120,8 @@ pub(super) async fn unblock(desk: web::Data<Desk>, order: Order) -> HttpResponse
 fn lane_of(fields: &Fields) -> Result<LaneKey> {
     let route = fields.value("route");
     let unknown = || OperateError::NotFound { what: "route", name: route.chars().take(80).collect() };
-    Ok(LaneKey { route: route.parse().map_err(|_| unknown())?, ordering_key: OrderingKey::new(fields.value("ordering_key")) })
+    Ok(LaneKey {
+        route: route.parse().map_err(|_| unknown())?,
+        ordering_key: OrderingKey::new(fields.value("ordering_key")),
+    })
 }

@@ -20,11 +20,13 @@ pub(super) fn outcomes(story: &ReceiptStory, is_held: bool) -> Vec<Outcome> {
     let mut outcomes = match story.deliveries.as_slice() {
         [] if is_held => vec![held()],
         [] => vec![no_route(story)],
-        many if many.len() > 1 && many.iter().all(|delivery| delivery.state == DeliveryState::Succeeded) => vec![Outcome {
-            tone: "good",
-            what: format!("All {} deliveries succeeded.", many.len()),
-            what_to_do: "Nothing. To run one again all the same, replay it.".to_owned(),
-        }],
+        many if many.len() > 1 && many.iter().all(|delivery| delivery.state == DeliveryState::Succeeded) => {
+            vec![Outcome {
+                tone: "good",
+                what: format!("All {} deliveries succeeded.", many.len()),
+                what_to_do: "Nothing. To run one again all the same, replay it.".to_owned(),
+            }]
+        }
         many => many.iter().map(of_delivery).collect(),
     };
     if !story.conflicts.is_empty() {
@@ -43,9 +45,10 @@ fn held() -> Outcome {
     Outcome {
         tone: "warn",
         what: "Held: its bytes came before under another delivery id.".to_owned(),
-        what_to_do: "Nothing was delivered. If the provider really meant it to run again, release it; a captured request that \
+        what_to_do:
+            "Nothing was delivered. If the provider really meant it to run again, release it; a captured request that \
                      somebody sent again should stay held."
-            .to_owned(),
+                .to_owned(),
     }
 }
 

@@ -50,9 +50,7 @@ fn latencies(id: &'static str, title: &'static str, series: &Series, of: impl Fn
         class,
         values: series.points.iter().map(|point| pick(of(point))).collect(),
     };
-    let strands = vec![
-        strand("p99", "plot-p99", |latency| latency.p99_ms),
-        strand("p50", "plot-p50", |latency| latency.p50_ms),
-    ];
+    let strands =
+        vec![strand("p99", "plot-p99", |latency| latency.p99_ms), strand("p50", "plot-p50", |latency| latency.p50_ms)];
     Plot::lines(id, title, &times(series), strands)
 }

@@ -40,7 +40,9 @@ pub(super) fn raw(body: &[u8]) -> String {
 
 /// Line by line, so that line feeds stay and everything else that cannot be seen is written out.
 pub(super) fn lines(text: &[u8]) -> String {
-    let told = text.split(|byte| *byte == b'\n').map(|line| VisibleBytes(line.strip_suffix(b"\r").unwrap_or(line)).to_string());
+    let told = text
+        .split(|byte| *byte == b'\n')
+        .map(|line| VisibleBytes(line.strip_suffix(b"\r").unwrap_or(line)).to_string());
     told.collect::<Vec<_>>().join("\n")
 }
 

@@ -158,7 +158,10 @@ mod tests {
     fn numbers_are_written_for_people() {
         assert_eq!((grouped(0), grouped(999), grouped(1_000)), ("0".into(), "999".into(), "1,000".into()));
         assert_eq!(grouped(-1_234_567), "-1,234,567");
-        assert_eq!((count(1, "delivery", "deliveries"), counted(10_000, 10_000)), ("1 delivery".into(), "10,000 or more".into()));
+        assert_eq!(
+            (count(1, "delivery", "deliveries"), counted(10_000, 10_000)),
+            ("1 delivery".into(), "10,000 or more".into())
+        );
         assert_eq!((size(1), size(1_536), size(26_214_400)), ("1 byte".into(), "1.5 KiB".into(), "25.0 MiB".into()));
         let lengths = [1.24, 250.0, 3_400.0, 125_000.0, 12_000_000.0, 187_200_000.0].map(took);
         assert_eq!(lengths, ["1.2 ms", "250 ms", "3.4 s", "2 min 5 s", "3 h 20 min", "2 d 4 h"]);

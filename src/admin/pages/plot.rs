@@ -194,11 +194,8 @@ fn nice(value: f64) -> f64 {
 }
 
 fn levels(top: f64, unit: Unit) -> Vec<Tick> {
-    let tick = |part: f64| Tick {
-        at: number(TOP + HEIGHT * (1.0 - part)),
-        text: unit.write(top * part),
-        iso: String::new(),
-    };
+    let tick =
+        |part: f64| Tick { at: number(TOP + HEIGHT * (1.0 - part)), text: unit.write(top * part), iso: String::new() };
     // Half of 1 would be written as 1 again.
     let parts: &[f64] = if top <= 1.0 { &[0.0, 1.0] } else { &[0.0, 0.5, 1.0] };
     parts.iter().map(|part| tick(*part)).collect()
@@ -215,7 +212,8 @@ fn moments(times: &[DateTime<Utc>]) -> Vec<Tick> {
     let mut ticks: Vec<Tick> = Vec::new();
     for at in places {
         let Some(time) = times.get(at) else { continue };
-        let tick = Tick { at: number(LEFT + step * (count(at) + 0.5)), text: time.format(form).to_string(), iso: iso(*time) };
+        let tick =
+            Tick { at: number(LEFT + step * (count(at) + 0.5)), text: time.format(form).to_string(), iso: iso(*time) };
         if ticks.iter().all(|held| held.at != tick.at) {
             ticks.push(tick);
         }
@@ -272,8 +270,19 @@ mod tests {
             Strand { name: "rejected", class: "plot-bad", values: vec![Some(1.0), None] },
         ];
         let html = Plot::bars("requests", "Requests", &times(2), strands).to_string();
-        assert_eq!(html.matches("<rect class=\"plot-good\" x=").count() + html.matches("<rect class=\"plot-bad\" x=").count(), 2, "{html}");
-        for told in ["10:00 UTC: 3 accepted", "1 rejected", "3 accepted, 1 rejected", "<td>3</td>", "<td>–</td>", "role=\"img\""] {
+        assert_eq!(
+            html.matches("<rect class=\"plot-good\" x=").count() + html.matches("<rect class=\"plot-bad\" x=").count(),
+            2,
+            "{html}"
+        );
+        for told in [
+            "10:00 UTC: 3 accepted",
+            "1 rejected",
+            "3 accepted, 1 rejected",
+            "<td>3</td>",
+            "<td>–</td>",
+            "role=\"img\"",
+        ] {
             assert!(html.contains(told), "{told} is missing in {html}");
         }
         assert!(!html.contains("style="), "{html}");
@@ -282,7 +291,8 @@ mod tests {
     #[test]
     fn a_line_is_broken_where_nothing_was_measured() {
         let values = vec![Some(1.0), Some(2.0), None, Some(4.0)];
-        let html = Plot::lines("answer", "Answer", &times(4), vec![Strand { name: "p50", class: "plot-p50", values }]).to_string();
+        let html = Plot::lines("answer", "Answer", &times(4), vec![Strand { name: "p50", class: "plot-p50", values }])
+            .to_string();
         assert_eq!(html.matches("<polyline").count(), 2, "{html}");
         let empty = Plot::lines("answer", "Answer", &[], Vec::new()).to_string();
         assert!(empty.contains("Nothing was measured"), "{empty}");

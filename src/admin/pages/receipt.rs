@@ -185,7 +185,9 @@ async fn conflicts(desk: &Desk, story: &ReceiptStory, first: Option<&[u8]>) -> R
     let mut parts = Vec::with_capacity(story.conflicts.len());
     for (place, conflict) in story.conflicts.iter().enumerate() {
         let comparison = match first {
-            Some(first) if place < COMPARED_MAX => Some(compare(first, &desk.conflict(conflict.conflict).await?.other.body)),
+            Some(first) if place < COMPARED_MAX => {
+                Some(compare(first, &desk.conflict(conflict.conflict).await?.other.body))
+            }
             _ => None,
         };
         parts.push(ConflictPart {

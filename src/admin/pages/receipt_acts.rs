@@ -20,7 +20,8 @@ pub(super) async fn ask_replay(desk: web::Data<Desk>, visit: Visit) -> HttpRespo
         let id: ReceiptId = visit.id("receipt")?;
         let story = desk.receipt(id).await?;
         let route = visit.fields.given("route").map(ToOwned::to_owned);
-        let meant = story.deliveries.iter().filter(|delivery| route.as_ref().is_none_or(|route| *route == delivery.route));
+        let meant =
+            story.deliveries.iter().filter(|delivery| route.as_ref().is_none_or(|route| *route == delivery.route));
         let items: Vec<String> = meant
             .map(|delivery| format!("{} → {}, now {}", delivery.route, delivery.destination, delivery.state))
             .collect();
@@ -38,7 +39,8 @@ pub(super) async fn ask_replay(desk: web::Data<Desk>, visit: Visit) -> HttpRespo
             line(&story.facts.event_type),
             line(&story.facts.delivery_id)
         );
-        let mut confirm = Confirm::new(shell, what, format!("/receipts/{id}/replay"), button).back(format!("/receipts/{id}"));
+        let mut confirm =
+            Confirm::new(shell, what, format!("/receipts/{id}/replay"), button).back(format!("/receipts/{id}"));
         confirm.sentences.push(match &route {
             Some(_) => "The named route takes it whether it matches today or not.".to_owned(),
             None => "A route that matches today and has no delivery gets one.".to_owned(),

@@ -17,8 +17,21 @@ use crate::{
 
 /// The filter's fields.
 pub(super) const FILTER: [&str; 15] = [
-    "q", "source", "type", "delivery_id", "ordering_key", "state", "route", "destination", "since", "until", "path", "value",
-    "flag", "held", "unmatched",
+    "q",
+    "source",
+    "type",
+    "delivery_id",
+    "ordering_key",
+    "state",
+    "route",
+    "destination",
+    "since",
+    "until",
+    "path",
+    "value",
+    "flag",
+    "held",
+    "unmatched",
 ];
 
 /// One receipt in the list.

@@ -29,7 +29,8 @@ pub(super) async fn search(desk: web::Data<Desk>, visit: Visit) -> HttpResponse 
     }
     match desk.look_up(text, None).await {
         Ok(Found::Receipt(receipt)) => {
-            let part = text.parse::<crate::domain::DeliveryRef>().map(|delivery| format!("#{delivery}")).unwrap_or_default();
+            let part =
+                text.parse::<crate::domain::DeliveryRef>().map(|delivery| format!("#{delivery}")).unwrap_or_default();
             answer::see(&format!("/receipts/{receipt}{part}"))
         }
         Ok(Found::Several(receipts)) => {

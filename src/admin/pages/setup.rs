@@ -36,7 +36,11 @@ const GITHUB: Setup = Setup {
     provider: "GitHub",
     place: "In the repository or organisation: Settings → Webhooks → Add webhook. For a GitHub App: its settings → Webhook.",
     settings: &[
-        Setting { name: "Payload URL", value: "the URL above", why: "GitHub refuses localhost and addresses of a local network." },
+        Setting {
+            name: "Payload URL",
+            value: "the URL above",
+            why: "GitHub refuses localhost and addresses of a local network.",
+        },
         Setting {
             name: "Content type",
             value: "application/json",
@@ -63,7 +67,11 @@ const STRIPE: Setup = Setup {
     place: "In the Stripe Dashboard: Developers → Webhooks → Add destination (or Add endpoint).",
     settings: &[
         Setting { name: "Endpoint URL", value: "the URL above", why: "Live mode takes https only." },
-        Setting { name: "Events", value: "the ones that your routes name", why: "Stripe sends nothing that is not chosen." },
+        Setting {
+            name: "Events",
+            value: "the ones that your routes name",
+            why: "Stripe sends nothing that is not chosen.",
+        },
         Setting {
             name: "Signing secret",
             value: "reveal it (whsec_…) and give it to this source whole, with its prefix",
@@ -89,7 +97,11 @@ const STANDARD_WEBHOOKS: Setup = Setup {
             value: "whsec_… as the sender shows it",
             why: "Behind the prefix it is base64: Oncehook decodes it as the standard says.",
         },
-        Setting { name: "Events", value: "the ones that your routes name", why: "The event type is read from \"type\" in the payload." },
+        Setting {
+            name: "Events",
+            value: "the ones that your routes name",
+            why: "The event type is read from \"type\" in the payload.",
+        },
     ],
     test: "Most senders have a button that sends an example: the light below turns green.",
     failure: "Most senders try again for a day or more, with the same webhook-id: Oncehook recognises it.",
@@ -99,7 +111,11 @@ const API: Setup = Setup {
     provider: "your own producers",
     place: "In your own programs: each has a name (a caller) and a secret of its own in the configuration.",
     settings: &[
-        Setting { name: "Method and URL", value: "POST to the URL above", why: "The answer is 202 with a Location to look at." },
+        Setting {
+            name: "Method and URL",
+            value: "POST to the URL above",
+            why: "The answer is 202 with a Location to look at.",
+        },
         Setting {
             name: "Authorization",
             value: "Bearer and the caller's secret, or a Standard Webhooks signature made with it",

@@ -56,7 +56,8 @@ struct SourcePage {
 /// Shows them all.
 pub(super) async fn list(desk: web::Data<Desk>, visit: Visit) -> HttpResponse {
     let page = async {
-        let sources: Vec<Source> = desk.sources().await?.into_iter().map(|line| Source::of(&desk, &visit, line)).collect();
+        let sources: Vec<Source> =
+            desk.sources().await?.into_iter().map(|line| Source::of(&desk, &visit, line)).collect();
         let is_waiting = sources.iter().any(|source| source.last.is_none());
         let shell = visit.shell("Sources", Here::Sources);
         Ok(Sources { shell: if is_waiting { shell.renewing(5) } else { shell.renewing(30) }, sources })

@@ -40,7 +40,11 @@ pub(super) fn timeline(story: &ReceiptStory) -> Vec<Entry> {
     add(facts.received_at, "good", format!("Received{from}: its last byte was read."));
     add(facts.recorded_at, "good", "Recorded. The answer went out after this commit.".to_owned());
     for arrival in &story.later_arrivals {
-        let repeats = if arrival.repeats > 0 { format!(", and {} more that were only counted", arrival.repeats) } else { String::new() };
+        let repeats = if arrival.repeats > 0 {
+            format!(", and {} more that were only counted", arrival.repeats)
+        } else {
+            String::new()
+        };
         let from = arrival.remote_address.as_deref().map(|from| format!(" from {}", line(from))).unwrap_or_default();
         let tone = if arrival.kind == "conflict" { "warn" } else { "idle" };
         add(arrival.arrived_at, tone, format!("Came again{from}: {}{repeats}.", line(&arrival.kind)));
@@ -60,7 +64,8 @@ fn of_delivery(delivery: &DeliveryStory, add: &mut impl FnMut(DateTime<Utc>, &'s
     let to = format!("{} → {}", delivery.route, delivery.destination);
     add(delivery.created_at, "idle", format!("{to}: planned."));
     for attempt in &delivery.attempts {
-        let trigger = if attempt.trigger == "automatic" { String::new() } else { format!(" ({})", line(&attempt.trigger)) };
+        let trigger =
+            if attempt.trigger == "automatic" { String::new() } else { format!(" ({})", line(&attempt.trigger)) };
         add(attempt.started_at, "busy", format!("{to}: attempt {}{trigger} began.", attempt.number));
         let (Some(outcome), Some(long)) = (&attempt.outcome, attempt.duration_ms) else { continue };
         let tone = match outcome.as_str() {

@@ -74,7 +74,11 @@ async fn destinations(desk: &Desk) -> Result<Vec<Trouble>> {
     let failing = desk.destinations().await?.into_iter().filter(|destination| destination.breaker == Breaker::Open);
     let trouble = |destination: crate::operate::DestinationLine| Trouble {
         tone: "bad",
-        what: format!("{} fails: {}", destination.destination, line(destination.last_failure.as_deref().unwrap_or("no answer"))),
+        what: format!(
+            "{} fails: {}",
+            destination.destination,
+            line(destination.last_failure.as_deref().unwrap_or("no answer"))
+        ),
         since: destination.last_success_at.map(Moment::of),
         what_to_do: format!(
             "The last attempts failed one after the other. See that {} works; deliveries are tried again by themselves.",
@@ -113,8 +117,9 @@ fn long_wait(stats: &Stats) -> Option<Trouble> {
         tone: "warn",
         what: format!("A delivery has waited for {}", between(since, stats.until)),
         since: Some(Moment::of(since)),
-        what_to_do: "See whether it is tried again by itself, waits behind a blocked or paused lane, or no worker runs."
-            .to_owned(),
+        what_to_do:
+            "See whether it is tried again by itself, waits behind a blocked or paused lane, or no worker runs."
+                .to_owned(),
         link: "/lanes".to_owned(),
         go: "Show the oldest lanes",
     })

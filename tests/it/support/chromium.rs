@@ -1,11 +1,7 @@
 //! Debian's Chromium, driven through chromedriver by the few commands of WebDriver that walks need. Where there is none,
 //! walks say so and pass.
 
-use std::{
-    path::Path,
-    process::Stdio,
-    time::Duration,
-};
+use std::{path::Path, process::Stdio, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -58,7 +54,14 @@ impl Chromium {
         #[expect(clippy::disallowed_methods, reason = "this is the driver's client, not ours")]
         let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().unwrap();
         let folder = format!("--user-data-dir={}", profile.path().display());
-        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server", &folder];
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-proxy-server",
+            &folder,
+        ];
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "goog:chromeOptions": { "binary": BROWSER, "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
@@ -103,7 +106,8 @@ impl Chromium {
 
     /// Presses a link or a button that says this, and waits for the page that it leads to.
     pub async fn press(&self, says: &str) {
-        let path = format!("//*[(self::a or self::button) and contains(normalize-space(.), {says:?}) and not(@hidden)]");
+        let path =
+            format!("//*[(self::a or self::button) and contains(normalize-space(.), {says:?}) and not(@hidden)]");
         let element = self.element(&path).await;
         self.command(&format!("/element/{element}/click"), json!({})).await;
     }
@@ -120,14 +124,18 @@ impl Chromium {
         let dev_tools = "/goog/cdp/execute";
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.command(dev_tools, json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": size })).await;
-        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let features = json!({ "features": [
+            { "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ] });
         self.command(dev_tools, json!({ "cmd": "Emulation.setEmulatedMedia", "params": features })).await;
     }
 
     /// Keeps a picture of the whole page, as far as it is not endless.
     pub async fn picture(&self, path: &Path, width: u32, scheme: &str) {
         self.show(width, 900, scheme).await;
-        let height = self.script("return document.documentElement.scrollHeight").await.as_u64().unwrap().clamp(600, 3_000);
+        let height =
+            self.script("return document.documentElement.scrollHeight").await.as_u64().unwrap().clamp(600, 3_000);
         self.show(width, u32::try_from(height).unwrap(), scheme).await;
         let picture = self.ask("/screenshot").await;
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -71,7 +71,10 @@ impl Dashboard {
     /// Sends the form of a page that asks, and looks at the page that it leads to.
     pub async fn confirm(&self, path: &str, button: &str, reason: &str) -> (String, Markup) {
         let asked = self.page(path).await;
-        let action = asked.all("form").map(|form| form.get("action").to_owned()).find(|action| !["/search", "/logout"].contains(&&**action));
+        let action = asked
+            .all("form")
+            .map(|form| form.get("action").to_owned())
+            .find(|action| !["/search", "/logout"].contains(&&**action));
         let form = asked.form(&action.expect("the page asks"));
         assert!(form.buttons.iter().any(|known| known == button), "{:?} is not {button:?}", form.buttons);
         let reply = self.send(&form, &[("reason", reason)]).await;

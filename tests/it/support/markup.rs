@@ -55,7 +55,12 @@ impl Markup {
                     let name = String::from_utf8_lossy(&tag.name).into_owned();
                     let at = open.iter().rposition(|at| tags[*at].name == name);
                     let at = at.unwrap_or_else(|| panic!("</{name}> ends nothing"));
-                    assert_eq!(at + 1, open.len(), "</{name}> ends before what is in it: {:?}", tags[open[open.len() - 1]]);
+                    assert_eq!(
+                        at + 1,
+                        open.len(),
+                        "</{name}> ends before what is in it: {:?}",
+                        tags[open[open.len() - 1]]
+                    );
                     open.pop();
                 }
                 Token::String(part) => {
@@ -99,13 +104,16 @@ impl Markup {
         for tag in &self.tags {
             for (name, value) in &tag.attributes {
                 assert!(!name.starts_with("on") && name != "style" && name != "srcdoc", "{tag:?}");
-                let address: String = value.chars().filter(|letter| !letter.is_ascii_control() && *letter != ' ').collect();
+                let address: String =
+                    value.chars().filter(|letter| !letter.is_ascii_control() && *letter != ' ').collect();
                 let is_address = ["href", "src", "action", "formaction", "xlink:href", "data"].contains(&name.as_str());
                 assert!(!is_address || address.starts_with('/') || address.starts_with('#'), "{tag:?}");
             }
             match tag.name.as_str() {
                 "script" => assert!(tag.get("src").starts_with("/static/") && tag.text.trim().is_empty(), "{tag:?}"),
-                "style" | "iframe" | "object" | "embed" | "base" | "img" | "template" | "math" | "foreignobject" => panic!("{tag:?}"),
+                "style" | "iframe" | "object" | "embed" | "base" | "img" | "template" | "math" | "foreignobject" => {
+                    panic!("{tag:?}")
+                }
                 _ => {}
             }
         }
@@ -152,7 +160,9 @@ impl Markup {
             let is_named = match tag.name.as_str() {
                 "input" if tag.get("type") == "hidden" => true,
                 "input" | "select" | "textarea" => has_name || labelled.contains(tag.get("id")),
-                "button" | "a" | "summary" | "th" | "h1" | "h2" | "h3" | "h4" => has_name || !tag.text.trim().is_empty(),
+                "button" | "a" | "summary" | "th" | "h1" | "h2" | "h3" | "h4" => {
+                    has_name || !tag.text.trim().is_empty()
+                }
                 "nav" | "progress" => has_name,
                 "table" => self.all("caption").count() >= self.all("table").filter(|t| t.get("class") != "x").count(),
                 "svg" => tag.get("aria-hidden") == "true" || (tag.get("role") == "img" && has_name),

@@ -57,14 +57,22 @@ pub async fn showcase() -> Showcase {
     app.sender().push("main").unsigned().send().await;
     app.run_until_idle().await;
     for _ in 0..40 {
-        destination.then(Reply::Answer(503, vec![], b"upstream connect error or disconnect/reset before headers".to_vec()));
+        destination.then(Reply::Answer(
+            503,
+            vec![],
+            b"upstream connect error or disconnect/reset before headers".to_vec(),
+        ));
     }
     let delivery_id = "0b989ba4-242f-11e5-81e1-c7b6966d2516";
     let body = serde_json::json!({ "ref": "refs/heads/hotfix", "before": "a".repeat(40), "after": "b".repeat(40), "repository": { "id": 1, "full_name": "octo/shop", "private": true }, "pusher": { "name": "octocat" }, "commits": [{ "id": "b".repeat(40), "message": "Mend the checkout" }] });
     let letter = app.sender().github("push", body.to_string()).id(delivery_id);
     let receipt = letter.send().await.text_of("receipt");
     letter.send().await;
-    letter.clone().body(body.to_string().replace("Mend the checkout", "Break the checkout").replace("octocat", "mallory")).send().await;
+    letter
+        .clone()
+        .body(body.to_string().replace("Mend the checkout", "Break the checkout").replace("octocat", "mallory"))
+        .send()
+        .await;
     letter.clone().id("9d5f6a10-0000-4000-8000-000000000001").send().await;
     let again = body.to_string().replace("Mend", "Polish");
     app.sender().github("push", again).send().await;
