@@ -1,8 +1,9 @@
-//! The operator's port: the API, health and metrics, and who may see them. Never takes webhooks, never takes a pool connection
+//! The operator's port: the API, the pages, health and metrics, and who may see them. Never takes webhooks, never takes a pool connection
 //! for health.
 
 pub mod api;
 pub mod auth;
+pub mod pages;
 
 use std::{io, net::TcpListener, sync::Arc};
 
@@ -103,5 +104,7 @@ async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
         + &admin.figures.to_prometheus()
         + &admin.budget.to_prometheus()
         + &admin.access.to_prometheus();
+    let (tally, figures) = (admin.tally.to_prometheus(), admin.figures.to_prometheus());
+    let text = tally + &figures + &admin.budget.to_prometheus() + &admin.access.to_prometheus();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

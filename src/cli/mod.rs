@@ -30,7 +30,7 @@ mod moment;
 mod output;
 mod pausing;
 mod payload_text;
-mod payload_view;
+pub(crate) mod payload_view;
 mod reason;
 mod receipts;
 pub(crate) mod redaction;
@@ -45,7 +45,7 @@ mod stamp;
 mod story_view;
 mod tokens;
 mod verdict;
-mod visible;
+pub(crate) mod visible;
 mod work;
 
 use std::process::ExitCode;

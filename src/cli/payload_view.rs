@@ -38,7 +38,7 @@ fn shown(line: &[u8]) -> String {
 }
 
 /// Breaks a line after each bracket and comma outside strings.
-fn indent(json: &[u8]) -> Vec<u8> {
+pub(crate) fn indent(json: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(json.len() * 2);
     let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
     let mut bytes = json.iter().copied().peekable();

@@ -34,6 +34,9 @@ const OPEN_FOLDER: &str = "/static/";
 /// Where even those who may only look send something.
 const LOGOUT: &str = "/logout";
 
+/// Our own script says with it that it loads a page anew by itself.
+const RENEWAL_HEADER: &str = "x-oncehook-renewal";
+
 /// Scripts of our own pages send the session's form token in it.
 const CSRF_HEADER: &str = "x-csrf-token";
 
@@ -105,7 +108,8 @@ async fn by_token(access: &Access, token: &[u8], peer: IpAddr) -> Result<Visitor
 
 async fn by_session(access: &Access, own: &Own, key: &Key, request: &mut ServiceRequest) -> Result<Visitor, Refusal> {
     // An open page that keeps itself up to date is nobody who looks at it.
-    let is_stream = request.headers().get(header::ACCEPT).is_some_and(|accept| accept == "text/event-stream");
+    let is_stream = request.headers().get(header::ACCEPT).is_some_and(|accept| accept == "text/event-stream")
+        || request.headers().contains_key(RENEWAL_HEADER);
     let known = access.by_session(key, !is_stream).await.map_err(|s| Refusal::of(s, Refusal::SessionOver))?;
     let session = Session::of(key);
     let is_meant = is_unsafe(request.method());

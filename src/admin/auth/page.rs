@@ -1,11 +1,12 @@
-//! The two pages of signing in: the form, and the detour of a link that came from elsewhere.
+//! The two pages of signing in: the form, and the detour of a link that came from elsewhere. How they look is the business of
+//! [`pages`](crate::admin::pages).
 
 use actix_web::{HttpResponse, http::StatusCode};
-use askama::Template;
+
+use crate::admin::pages;
 
 /// The form.
-#[derive(Debug, Template)]
-#[template(path = "login.html")]
+#[derive(Debug)]
 pub(super) struct LoginPage<'a> {
     /// Where to go then.
     pub(super) next: &'a str,
@@ -14,8 +15,7 @@ pub(super) struct LoginPage<'a> {
 }
 
 /// Asks the browser to ask once more, from a page of ours.
-#[derive(Debug, Template)]
-#[template(path = "detour.html")]
+#[derive(Debug)]
 pub(super) struct Detour<'a> {
     /// What was asked for.
     pub(super) path: &'a str,
@@ -23,22 +23,12 @@ pub(super) struct Detour<'a> {
 
 impl LoginPage<'_> {
     pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
-        page(self, status)
+        pages::login_page(status, self.next, self.complaint)
     }
 }
 
 impl Detour<'_> {
     pub(super) fn answer(&self) -> HttpResponse {
-        page(self, StatusCode::OK)
-    }
-}
-
-fn page(template: &impl Template, status: StatusCode) -> HttpResponse {
-    match template.render() {
-        Ok(html) => HttpResponse::build(status).content_type("text/html; charset=utf-8").body(html),
-        Err(error) => {
-            tracing::error!(%error, "a page cannot be written");
-            HttpResponse::InternalServerError().finish()
-        }
+        pages::detour_page(self.path)
     }
 }

@@ -10,6 +10,7 @@ use actix_web::{
 use serde_json::json;
 
 use super::{access::Stranger, credentials::Ambiguous, origin::WrongHost};
+use crate::admin::pages;
 
 /// What to do without the database, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 5;
@@ -138,7 +139,11 @@ impl Refusal {
     /// The answer for people.
     pub(super) fn page(&self) -> HttpResponse {
         let (_, title) = self.names();
-        self.builder().content_type("text/plain; charset=utf-8").body(format!("{title}: {}\n", self.detail()))
+        let mut page = pages::refusal(self.status(), title, &[&self.detail()]);
+        for (name, value) in self.builder().finish().headers() {
+            page.headers_mut().insert(name.clone(), value.clone());
+        }
+        page
     }
 
     fn builder(&self) -> actix_web::HttpResponseBuilder {
