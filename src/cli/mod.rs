@@ -11,7 +11,6 @@ mod drill;
 mod globals;
 mod health;
 mod http_client;
-mod json_member;
 mod lanes;
 mod migrate;
 mod output;

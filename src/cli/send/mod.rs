@@ -1,11 +1,11 @@
 //! `oncehook send`: plays the provider. Takes a fixture, signs it, posts it, and prints what is answered; with `--repeat`
 //! it is a small load tool.
 
-mod addressee;
-mod fresh_id;
-mod letter;
-mod load;
-mod post;
+pub(super) mod addressee;
+pub(super) mod fresh_id;
+pub(super) mod letter;
+pub(super) mod load;
+pub(super) mod post;
 mod view;
 
 use std::{path::Path, process::ExitCode, time::Duration};
@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use self::{
     addressee::{SecretOptions, choose_seal, choose_source},
     fresh_id::fresh_id,
-    letter::{Change, Letter, SealedLetter},
+    letter::{Letter, SealedLetter},
     load::run_load,
     post::post,
 };
@@ -29,7 +29,7 @@ use crate::{
     clock::Clock,
     config::Config,
     domain::{DeliveryId, SourceName},
-    fixture::Fixture,
+    fixture::{Change, Fixture},
     provider::Provider,
 };
 
