@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use super::{
-    FINDINGS, Globals,
+    Globals,
+    failure::FINDINGS,
     output::{print, print_json},
 };
 use crate::config;

@@ -2,13 +2,16 @@
 //! embedded PostgreSQL, which is started for as long as the command takes if nothing runs it.
 
 use anyhow::Context as _;
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
 
 use super::Globals;
 use crate::{
-    config::Config,
+    config::{self, Config},
     database::Server,
-    store::{self, StoreError, connect::pin},
+    store::{
+        self, StoreError,
+        connect::{self, pin},
+    },
 };
 
 /// SQLSTATE codes of a database that Oncehook has never set up: no schema, no table.
@@ -71,7 +74,23 @@ async fn connect(server: &Server) -> anyhow::Result<PgConnection> {
     options.connect().await.context("failed to connect to the database: is it running, and is database.url right?")
 }
 
-fn explain(error: StoreError) -> anyhow::Error {
+/// Connections of a desk: one reads the answer, another is there for what that needs beside it.
+const DESK_CONNECTIONS: u32 = 2;
+
+/// A pool for a desk.
+///
+/// # Errors
+/// When the database cannot be reached.
+pub async fn open_pool(server: &Server, config: &Config) -> anyhow::Result<PgPool> {
+    let settings = config::Database { connections_max: DESK_CONNECTIONS, ..config.database.clone() };
+    let options = server.connect_options()?.statement_cache_capacity(0);
+    let pool = connect::connect(options, &settings, "oncehook cli").await;
+    pool.context("failed to connect to the database: is it running, and is database.url right?")
+}
+
+/// An error of the database, and what to do about it.
+#[must_use]
+pub fn explain(error: StoreError) -> anyhow::Error {
     let code = match &error {
         StoreError::Database(error) => error.as_database_error().and_then(sqlx::error::DatabaseError::code),
         _ => None,

@@ -10,12 +10,9 @@ use super::{
     output::print,
 };
 
-/// Asks a running `serve` whether it lives; exits 0 if it does, 1 if not.
+/// Asks a running `serve` (the configured one, or the one at --url) whether it lives; exits 0 if it does, 1 if not.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The operator's port to ask, instead of the configured one.
-    #[arg(long, value_name = "URL")]
-    url: Option<url::Url>,
     /// How long to wait for an answer.
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
     timeout: Duration,
@@ -26,7 +23,7 @@ pub struct Options {
 /// # Errors
 /// When there is no answer in time, or another one than 200.
 pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let url = match &options.url {
+    let url = match &globals.remote.url {
         Some(url) => url.join("/livez")?,
         None => {
             let listen = local_address(globals.load_to_look()?.admin.listen);

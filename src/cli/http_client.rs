@@ -1,4 +1,4 @@
-//! The HTTP client of the command line: for `send` and `health`. It has limits, follows no redirects and uses no proxy:
+//! The HTTP client of the command line: for `send`, `health` and the API of an appliance elsewhere. It has limits, follows no redirects and uses no proxy:
 //! what is measured and shown is the address that was asked for.
 
 use std::{net::SocketAddr, time::Duration};
@@ -32,12 +32,20 @@ pub fn client(connections: usize, timeout: Duration) -> anyhow::Result<Client> {
 ///
 /// # Errors
 /// When the connection breaks before its end.
-pub async fn read_answer(mut response: Response) -> reqwest::Result<Vec<u8>> {
+pub async fn read_answer(response: Response) -> reqwest::Result<Vec<u8>> {
+    read_up_to(response, ANSWER_BYTES_MAX).await
+}
+
+/// The beginning of an answer's body, up to so many bytes.
+///
+/// # Errors
+/// When the connection breaks before its end.
+pub async fn read_up_to(mut response: Response, bytes_max: usize) -> reqwest::Result<Vec<u8>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         body.extend_from_slice(&chunk);
-        if body.len() >= ANSWER_BYTES_MAX {
-            body.truncate(ANSWER_BYTES_MAX);
+        if body.len() >= bytes_max {
+            body.truncate(bytes_max);
             break;
         }
     }

@@ -1,20 +1,27 @@
 //! The command line. Takes arguments, gives an exit code; one file or folder a subcommand, with its `Options` and its
 //! `run`. Business happens elsewhere.
 
+mod access;
 mod banner;
 mod check;
+mod colour;
 mod completions;
 mod database;
 mod database_access;
 mod deliveries;
 mod drill;
+mod failure;
 mod globals;
 mod health;
 mod http_client;
 mod lanes;
+mod listing;
 mod migrate;
+mod moment;
 mod output;
+mod payload_text;
 mod payload_view;
+mod reason;
 mod receipts;
 mod redaction;
 #[cfg(test)]
@@ -30,18 +37,12 @@ mod work;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _, parser::ValueSource};
 
 pub use globals::Globals;
 
 use self::visible::Visible;
 use crate::telemetry;
-
-/// Exit code of `check` when it has something to say.
-const FINDINGS: u8 = 3;
-
-/// Exit code when what was asked for is not there.
-const NOT_FOUND: u8 = 4;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -50,6 +51,8 @@ Exit codes:
   2  the command line is wrong
   3  \"check\" has findings
   4  what was asked for is not there
+  5  not allowed: the appliance at --url does not know the token, or its role may not do this
+  130  Ctrl-C while watching; what was begun goes on
 
 First steps: \"oncehook serve\" in one terminal; \"oncehook send github push\" in another.";
 
@@ -86,11 +89,34 @@ enum Command {
 pub fn main() -> ExitCode {
     #[cfg(feature = "failpoints")]
     let _armed = crate::crash_point::arm();
-    match Cli::parse().run() {
+    match parse().and_then(Cli::run) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {}", told(&error));
-            ExitCode::FAILURE
+            ExitCode::from(failure::exit_code(&error))
+        }
+    }
+}
+
+/// Reads the process' arguments. A command that works on this machine only refuses `--url`: whoever gives it means another one. The
+/// variable may be set for other commands.
+fn parse() -> anyhow::Result<Cli> {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if !cli.command.works_remotely() && matches.value_source("url") == Some(ValueSource::CommandLine) {
+        let name = matches.subcommand_name().unwrap_or_default();
+        let problem = format!("\"oncehook {name}\" works on this machine only: leave out --url, or run it over there");
+        return Err(failure::Failure::usage(problem).into());
+    }
+    Ok(cli)
+}
+
+impl Command {
+    fn works_remotely(&self) -> bool {
+        match self {
+            Self::Serve(_) | Self::Work(_) | Self::Migrate(_) | Self::Check(_) | Self::Send(_) => false,
+            Self::Database(_) | Self::Drill(_) | Self::DrillSink(_) | Self::Completions(_) => false,
+            _ => true,
         }
     }
 }
@@ -146,7 +172,7 @@ fn wait_for(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::Parser as _;
 
     use super::*;
 
@@ -158,7 +184,14 @@ mod tests {
     #[test]
     fn the_exit_codes_are_told_in_the_help() {
         let help = Cli::command().render_long_help().to_string();
-        for line in [format!("  {FINDINGS}  \"check\" has findings"), format!("  {NOT_FOUND}  what was asked for")] {
+        use failure::{FINDINGS, INTERRUPTED, NOT_ALLOWED, NOT_FOUND, USAGE};
+        for line in [
+            format!("  {USAGE}  the command line"),
+            format!("  {FINDINGS}  \"check\" has findings"),
+            format!("  {NOT_FOUND}  what was asked for"),
+            format!("  {NOT_ALLOWED}  not allowed"),
+            format!("  {INTERRUPTED}  Ctrl-C"),
+        ] {
             assert!(help.contains(&line), "{help}");
         }
     }

@@ -26,10 +26,22 @@ pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 /// # Errors
 /// As [`print()`].
 pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    write_out(bytes).map(drop)
+}
+
+/// Writes a line at once. False: its reader has gone away, and whoever has more to say may stop.
+///
+/// # Errors
+/// As [`print()`].
+pub fn write_line(line: &str) -> anyhow::Result<bool> {
+    write_out(format!("{line}\n").as_bytes())
+}
+
+fn write_out(bytes: &[u8]) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("failed to write to standard output"),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        other => other.map(|()| true).context("failed to write to standard output"),
     }
 }
 

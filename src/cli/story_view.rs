@@ -2,31 +2,33 @@
 //! sender or a destination wrote is made safe for a terminal, and what proves or opens something is not shown.
 
 use super::{
+    colour::{Paint, Palette},
     output::table,
+    payload_text::body_of,
     payload_view::payload_lines,
-    redaction::shown_headers,
     stamp::{stamp, took},
     verdict::verdict,
     visible::{Visible, cut},
 };
 use crate::{
     domain::DeliveryState,
+    operate::PayloadText,
     store::{
         delivery_story::{AttemptFacts, DeliveryStory},
-        receipt_story::{Payload, ReceiptFacts, ReceiptStory},
+        receipt_story::{ReceiptFacts, ReceiptStory},
     },
 };
 
 /// The whole page. `payload` is `None` once its time is over.
 #[must_use]
-pub fn story_view(story: &ReceiptStory, payload: Option<&Payload>) -> String {
-    let mut lines = vec![format!("receipt {}", story.facts.id), String::new()];
+pub fn story_view(story: &ReceiptStory, payload: Option<&PayloadText>, palette: Palette) -> String {
+    let mut lines = vec![palette.paint(Paint::Strong, &format!("receipt {}", story.facts.id)), String::new()];
     lines.extend(verdict(story));
     lines.push(String::new());
     push_facts(&mut lines, &story.facts);
     push_arrivals(&mut lines, story);
     for delivery in &story.deliveries {
-        push_delivery(&mut lines, delivery);
+        push_delivery(&mut lines, delivery, palette);
     }
     push_payload(&mut lines, &story.facts, payload);
     lines.join("\n")
@@ -92,11 +94,11 @@ fn push_arrivals(lines: &mut Vec<String>, story: &ReceiptStory) {
     }
 }
 
-fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory) {
+fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory, palette: Palette) {
     lines.push(String::new());
     lines.push(format!("delivery {}", delivery.id));
     let what_for = if delivery.purpose == crate::domain::Purpose::Compensate { ", a compensation" } else { "" };
-    lines.push(format!("  {} → {}{what_for}: {}", delivery.route, delivery.destination, delivery.state));
+    lines.push(format!("  {} → {}{what_for}: {}", delivery.route, delivery.destination, palette.state(delivery.state)));
     match &delivery.ordering_key {
         Some(key) => {
             let order = if delivery.by_event { ", by event time" } else { "" };
@@ -119,8 +121,17 @@ fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory) {
         return;
     }
     let header = ["#", "trigger", "started (UTC)", "took", "outcome", "answer", "reason", "worker"];
-    let attempts = table(&header, delivery.attempts.iter().map(attempt_cells).collect());
+    let rows: Vec<_> = delivery.attempts.iter().map(attempt_cells).collect();
+    let attempts = palette.column(&table(&header, rows.clone()), &rows, 4, of_outcome);
     lines.extend(attempts.lines().map(|line| format!("  {line}")));
+}
+
+fn of_outcome(outcome: &str) -> Paint {
+    match outcome {
+        "succeeded" => Paint::Good,
+        "under way" => Paint::Plain,
+        _ => Paint::Bad,
+    }
 }
 
 fn attempt_cells(attempt: &AttemptFacts) -> Vec<String> {
@@ -140,32 +151,37 @@ fn attempt_cells(attempt: &AttemptFacts) -> Vec<String> {
     ]
 }
 
-fn push_payload(lines: &mut Vec<String>, facts: &ReceiptFacts, payload: Option<&Payload>) {
+fn push_payload(lines: &mut Vec<String>, facts: &ReceiptFacts, payload: Option<&PayloadText>) {
     lines.push(String::new());
     let Some(payload) = payload else {
         lines.push(format!("payload: {} bytes, no longer kept", facts.body_bytes));
         return;
     };
     lines.push("headers".to_owned());
-    lines.extend(shown_headers(&payload.headers).into_iter().map(|(name, value)| format!("  {name}: {value}")));
+    lines.extend(payload.headers.iter().map(|(name, value)| format!("  {}: {}", Visible(name), Visible(value))));
     lines.push(String::new());
-    lines.push(format!("payload, {} bytes", payload.body.len()));
-    lines.extend(payload_lines(&payload.body).into_iter().map(|line| format!("  {line}")));
+    lines.push(format!("payload, {} bytes", payload.bytes));
+    let body = body_of(payload).unwrap_or_default();
+    lines.extend(payload_lines(&body).into_iter().map(|line| format!("  {line}")));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cli::sample, domain::Version, store::delivery_story::Staleness};
+    use crate::{
+        cli::{payload_text::payload_text, sample},
+        domain::Version,
+        store::{delivery_story::Staleness, receipt_story::Payload},
+    };
 
-    fn payload(body: &[u8]) -> Payload {
+    fn payload(body: &[u8]) -> PayloadText {
         let headers = [("x-github-event", "push"), ("x-hub-signature-256", "sha256=00")].into_iter().collect();
-        Payload { headers, body: body.to_vec() }
+        payload_text(&Payload { headers, body: body.to_vec() })
     }
 
     #[test]
     fn a_receipt_tells_its_whole_story() {
-        let page = story_view(&sample::story(), Some(&payload(br#"{"ref":"a","n":1}"#)));
+        let page = story_view(&sample::story(), Some(&payload(br#"{"ref":"a","n":1}"#)), Palette::plain());
         insta::assert_snapshot!(page, @r#"
         receipt rcp_01ke6vafet00000000000000r1
 
@@ -215,7 +231,7 @@ mod tests {
         story.conflicts = vec![sample::conflict()];
         story.deliveries[0].attempts.clear();
         story.facts.secret_fingerprint = None;
-        insta::assert_snapshot!(story_view(&story, None), @"
+        insta::assert_snapshot!(story_view(&story, None, Palette::plain()), @"
         receipt rcp_01ke6vafet00000000000000r1
 
         The delivery to deployer succeeded on attempt 1.
@@ -253,7 +269,7 @@ mod tests {
     fn decisions_about_order_are_explained() {
         let mut story = sample::stale_story();
         let lines = |story: &ReceiptStory| {
-            let page = story_view(story, None);
+            let page = story_view(story, None, Palette::plain());
             let told =
                 |line: &&str| ["  version", "  lane", "  skipped", "  delivered"].iter().any(|b| line.starts_with(b));
             page.lines().filter(told).collect::<Vec<_>>().join("\n")
@@ -281,7 +297,7 @@ mod tests {
             story.deliveries[0].state = crate::domain::DeliveryState::Dead;
             story.deliveries[0].attempts[0].reason = Some((*text).to_owned());
             story.deliveries[0].attempts[0].answer_beginning = Some((*text).to_owned());
-            let page = story_view(&story, Some(&payload(text.as_bytes())));
+            let page = story_view(&story, Some(&payload(text.as_bytes())), Palette::plain());
             let shown = page.replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }

@@ -2,16 +2,19 @@
 
 use std::process::ExitCode;
 
+use super::filter::Filter;
 use crate::{
     cli::{
-        Globals,
-        database_access::OpenDatabase,
-        output::{print, print_json, table},
+        Globals, access,
+        colour::{Paint, Palette},
+        listing::{Listing, print_list},
+        output::table,
         stamp::short_stamp,
         visible::{Visible, cut},
     },
-    domain::{DeliveryRef, DeliveryState},
-    store::delivery_list::{DeliveryFilter, DeliveryLine, list_deliveries},
+    domain::DeliveryState,
+    operate::DeliveryQuery,
+    store::delivery_list::DeliveryLine,
 };
 
 /// Letters of an ordering key that are shown in a list. `deliveries show` and JSON tell all of a longer one.
@@ -23,41 +26,36 @@ pub(super) struct Options {
     /// Only deliveries in this state: waiting, queued, running, retrying, succeeded, dead, skipped, cancelled.
     #[arg(long)]
     state: Option<DeliveryState>,
-    /// Only deliveries of this route.
-    #[arg(long, value_name = "NAME")]
-    route: Option<String>,
-    /// Only deliveries of receipts of this source.
-    #[arg(long, value_name = "NAME")]
-    source: Option<String>,
-    /// At most so many.
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    limit: u32,
-    /// Only deliveries older than this one: the last of a list gives the next page.
-    #[arg(long, value_name = "DELIVERY")]
-    before: Option<DeliveryRef>,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    listing: Listing,
 }
 
 pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let filter = DeliveryFilter {
-        state: options.state,
-        route: options.route.clone(),
-        source: options.source.clone(),
-        before: options.before,
-        limit: options.limit,
-    };
-    let mut database = OpenDatabase::of(globals).await?;
-    let lines = list_deliveries(database.conn(), &filter).await;
-    let lines = database.close(lines).await?;
-    if globals.json {
-        print_json(&lines)?;
-    } else {
-        print(&view(&lines, options.limit))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let query = DeliveryQuery { state: options.state, ..options.filter.query() };
+    list(query, &options.listing, "no deliveries", globals).await
 }
 
-fn view(lines: &[DeliveryLine], limit: u32) -> String {
-    let Some(last) = lines.last() else { return "no deliveries".to_owned() };
+/// Lists deliveries. `none` is what stands there if there are none.
+///
+/// # Errors
+/// When they cannot be asked for.
+pub async fn list(query: DeliveryQuery, listing: &Listing, none: &str, globals: &Globals) -> anyhow::Result<ExitCode> {
+    access::with(globals, async |access| {
+        let page = async |cursor, limit| {
+            access.deliveries(&DeliveryQuery { cursor, limit: Some(limit), ..query.clone() }).await
+        };
+        let found = listing.collect(page).await?;
+        print_list(&found, globals, |lines| view(lines, none, globals.palette()))
+    })
+    .await
+}
+
+fn view(lines: &[DeliveryLine], none: &str, palette: Palette) -> String {
+    if lines.is_empty() {
+        return none.to_owned();
+    }
     let header = [
         "delivery",
         "state",
@@ -69,19 +67,16 @@ fn view(lines: &[DeliveryLine], limit: u32) -> String {
         "next or last (UTC)",
         "error",
     ];
-    let mut page = table(&header, lines.iter().map(cells).collect());
-    if u32::try_from(lines.len()).is_ok_and(|shown| shown == limit) {
-        page += &format!("\n\nolder ones: --before {}", last.id);
-    }
-    page
+    let rows: Vec<_> = lines.iter().map(cells).collect();
+    palette.column(&table(&header, rows.clone()), &rows, 1, Paint::of_states)
 }
 
 fn cells(line: &DeliveryLine) -> Vec<String> {
     vec![
         line.id.to_string(),
         line.state.to_string(),
-        line.route.clone(),
-        line.destination.clone(),
+        Visible(&line.route).to_string(),
+        Visible(&line.destination).to_string(),
         Visible(&line.event_type).to_string(),
         Visible(&cut(line.ordering_key.as_deref().unwrap_or("-"), KEY_LETTERS_MAX)).to_string(),
         line.attempts.to_string(),
@@ -122,14 +117,12 @@ mod tests {
             last_error: Some("answered 503 Service Unavailable".to_owned()),
             ..line()
         };
-        insta::assert_snapshot!(view(&[line(), retrying], 2), @"
+        insta::assert_snapshot!(view(&[line(), retrying], "none", Palette::plain()), @"
         delivery                        state      route   destination  event type  ordering key           attempts  next or last (UTC)   error
         dlv_01ke6vafet00000000000000d1  succeeded  deploy  deployer     push        ref/1/refs/heads/main  2         2026-01-05 10:00:00
         dlv_01ke6vafet00000000000000d1  retrying   deploy  deployer     push        -                      2         2026-01-05 10:00:00  answered 503 Service Unavailable
-
-        older ones: --before dlv_01ke6vafet00000000000000d1
         ");
-        assert_eq!(view(&[], 2), "no deliveries");
+        assert_eq!(view(&[], "no deliveries", Palette::plain()), "no deliveries");
     }
 
     #[test]
@@ -137,7 +130,7 @@ mod tests {
         for text in HOSTILE {
             let hostile =
                 DeliveryLine { ordering_key: Some((*text).to_owned()), last_error: Some((*text).to_owned()), ..line() };
-            let shown = view(&[hostile], 9).replace('\n', "");
+            let shown = view(&[hostile], "none", Palette::plain()).replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }
     }

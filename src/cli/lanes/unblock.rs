@@ -4,14 +4,10 @@ use std::process::ExitCode;
 
 use crate::{
     cli::{
-        Globals, NOT_FOUND,
-        database_access::OpenDatabase,
-        output::{print, print_json},
-        visible::Visible,
+        Globals, access,
+        reason::{Reason, print_changed},
     },
     domain::{LaneKey, OrderingKey, RouteName},
-    operate::unblock_lane,
-    run::Doorbell,
 };
 
 #[derive(Debug, clap::Args)]
@@ -23,24 +19,12 @@ pub(super) struct Options {
     /// The lane's ordering key, as "lanes --json" shows it.
     #[arg(value_name = "KEY")]
     ordering_key: String,
+    #[command(flatten)]
+    reason: Reason,
 }
 
 pub(super) async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode> {
     let lane = LaneKey { route: options.route, ordering_key: OrderingKey::new(&options.ordering_key) };
-    let mut database = OpenDatabase::of(globals).await?;
-    // Nobody of this process hears the bell: workers of others look on their own, four times a second.
-    let is_done = unblock_lane(database.conn(), &Doorbell::default(), &lane).await;
-    let is_done = database.close(is_done).await?;
-    let (route, key) = (lane.route.as_str(), lane.ordering_key.as_str());
-    if globals.json {
-        print_json(&serde_json::json!({ "route": route, "ordering_key": key, "unblocked": is_done }))?;
-    } else if is_done {
-        print(&format!("the lane {} of route {route} goes on; its dead delivery stays dead", Visible(key)))?;
-    } else {
-        eprintln!(
-            "there is no blocked lane {} of route {route}: \"oncehook lanes --blocked\" lists those",
-            Visible(key)
-        );
-    }
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(NOT_FOUND) })
+    let unblocked = async |access: &access::Access| access.unblock_lane(&lane, options.reason.text()).await;
+    print_changed(&access::with(globals, unblocked).await?, globals)
 }

@@ -2,16 +2,19 @@
 
 use std::process::ExitCode;
 
+use super::filter::Filter;
 use crate::{
     cli::{
-        Globals,
-        database_access::OpenDatabase,
-        output::{print, print_json, table},
+        Globals, access,
+        colour::{Paint, Palette},
+        listing::{Listing, print_list},
+        output::table,
         stamp::short_stamp,
         visible::{Visible, cut},
     },
-    domain::{DeliveryState, ReceiptId},
-    store::receipt_list::{ReceiptFilter, ReceiptLine, list_receipts},
+    domain::DeliveryState,
+    operate::ReceiptQuery,
+    store::receipt_list::ReceiptLine,
 };
 
 /// Letters of a provider's id that are shown in a list: a UUID whole. `receipts show` and JSON tell all of a longer one.
@@ -20,66 +23,66 @@ const ID_LETTERS_MAX: usize = 40;
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// Only receipts of this source.
-    #[arg(long, value_name = "NAME")]
-    source: Option<String>,
-    /// Only this event type: `push`, or `pull_request` for all of its actions.
-    #[arg(long = "type", value_name = "EVENT-TYPE")]
-    event_type: Option<String>,
-    /// Only receipts with this id of the provider's: X-GitHub-Delivery, evt_…, webhook-id.
-    #[arg(long, value_name = "ID")]
-    delivery_id: Option<String>,
-    /// Only receipts with a delivery in this state: waiting, queued, running, retrying, succeeded, dead, skipped, cancelled.
-    #[arg(long)]
-    state: Option<DeliveryState>,
-    /// Only receipts with a delivery of this route.
-    #[arg(long, value_name = "NAME")]
-    route: Option<String>,
-    /// At most so many.
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    limit: u32,
-    /// Only receipts older than this one: the last of a list gives the next page.
-    #[arg(long, value_name = "RECEIPT")]
-    before: Option<ReceiptId>,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    listing: Listing,
+}
+
+/// Options of `receipts search`.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct SearchOptions {
+    /// Part of an id: of the provider's, of a receipt's, of a delivery's.
+    #[arg(value_name = "TEXT", required_unless_present = "path")]
+    text: Option<String>,
+    /// A place in the payload: `repository.full_name`, or a JSON pointer, `/repository/full_name`. Give a time range or a source
+    /// too where there are many receipts.
+    #[arg(long, value_name = "PATH", requires = "value")]
+    path: Option<String>,
+    /// What stands there, as text: `octo/repo`, `42`, `true`.
+    #[arg(long, value_name = "VALUE", requires = "path")]
+    value: Option<String>,
+    #[command(flatten)]
+    list: Options,
 }
 
 pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let filter = ReceiptFilter {
-        source: options.source.clone(),
-        event_type: options.event_type.clone(),
-        delivery_id: options.delivery_id.clone(),
-        state: options.state,
-        route: options.route.clone(),
-        before: options.before,
-        limit: options.limit,
-    };
-    let mut database = OpenDatabase::of(globals).await?;
-    let lines = list_receipts(database.conn(), &filter).await;
-    let lines = database.close(lines).await?;
-    if globals.json {
-        print_json(&lines)?;
-    } else {
-        print(&view(&lines, options.limit))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    list(options.filter.query(), &options.listing, globals).await
 }
 
-fn view(lines: &[ReceiptLine], limit: u32) -> String {
-    let Some(last) = lines.last() else { return "no receipts".to_owned() };
+pub(super) async fn search(options: SearchOptions, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let query =
+        ReceiptQuery { q: options.text, path: options.path, value: options.value, ..options.list.filter.query() };
+    list(query, &options.list.listing, globals).await
+}
+
+async fn list(query: ReceiptQuery, listing: &Listing, globals: &Globals) -> anyhow::Result<ExitCode> {
+    access::with(globals, async |access| {
+        let page = async |cursor, limit| {
+            access.receipts(&ReceiptQuery { cursor, limit: Some(limit), ..query.clone() }).await
+        };
+        let found = listing.collect(page).await?;
+        print_list(&found, globals, |lines| view(lines, globals.palette()))
+    })
+    .await
+}
+
+fn view(lines: &[ReceiptLine], palette: Palette) -> String {
+    if lines.is_empty() {
+        return "no receipts".to_owned();
+    }
     let header =
         ["receipt", "received (UTC)", "source", "event type", "delivery id", "deliveries", "arrivals", "flags"];
-    let mut page = table(&header, lines.iter().map(cells).collect());
-    if u32::try_from(lines.len()).is_ok_and(|shown| shown == limit) {
-        page += &format!("\n\nolder ones: --before {}", last.id);
-    }
-    page
+    let rows: Vec<_> = lines.iter().map(cells).collect();
+    palette.column(&table(&header, rows.clone()), &rows, 5, Paint::of_states)
 }
 
-fn cells(line: &ReceiptLine) -> Vec<String> {
+pub(super) fn cells(line: &ReceiptLine) -> Vec<String> {
     vec![
         line.id.to_string(),
         short_stamp(line.received_at),
-        line.source.clone(),
+        Visible(&line.source).to_string(),
         Visible(&line.event_type).to_string(),
         Visible(&cut(&line.delivery_id, ID_LETTERS_MAX)).to_string(),
         states(&line.deliveries),
@@ -127,16 +130,13 @@ mod tests {
             ..line()
         };
         let unrouted = ReceiptLine { deliveries: vec![], ..line() };
-        insta::assert_snapshot!(view(&[line(), twice, unrouted], 3), @"
+        insta::assert_snapshot!(view(&[line(), twice, unrouted], Palette::plain()), @"
         receipt                         received (UTC)       source  event type  delivery id                           deliveries           arrivals  flags
         rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  succeeded            1
         rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  2 succeeded, 1 dead  ×2        suspected_replay
         rcp_01ke6vafet00000000000000r1  2026-01-05 10:00:00  github  push        0b989ba4-242f-11e5-81e1-c7b6966d2516  none                 1
-
-        older ones: --before rcp_01ke6vafet00000000000000r1
         ");
-        assert_eq!(view(&[], 3), "no receipts");
-        assert!(!view(&[line()], 3).contains("--before"), "there are no older ones");
+        assert_eq!(view(&[], Palette::plain()), "no receipts");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
                 flags: vec![(*text).to_owned()],
                 ..line()
             };
-            let shown = view(&[hostile], 9).replace('\n', "");
+            let shown = view(&[hostile], Palette::plain()).replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }
     }

@@ -1,8 +1,11 @@
-//! `oncehook receipts`: what came in, and what became of it. Reads only.
+//! `oncehook receipts`: what came in, what became of it, and running it again.
 
+mod filter;
 mod list;
-mod lookup;
+mod replay;
 mod show;
+mod tail;
+mod why;
 
 use std::process::ExitCode;
 
@@ -24,6 +27,14 @@ enum Action {
     List(list::Options),
     /// Tells the whole story of one receipt.
     Show(show::Options),
+    /// Tells why a receipt went where it went: its secret, and what each route says to it.
+    Why(why::Options),
+    /// Finds receipts by a part of an id, or by what stands in their payload.
+    Search(list::SearchOptions),
+    /// Runs a receipt again: finished deliveries once more, and routes that have none.
+    Replay(replay::Options),
+    /// Shows the newest receipts, oldest of them first; with -f, further ones as they come in.
+    Tail(tail::Options),
 }
 
 /// Runs the subcommand.
@@ -35,7 +46,14 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
         None => list::run(&options.list, globals).await,
         Some(Action::List(list)) => list::run(&list, globals).await,
         Some(Action::Show(show)) => show::run(&show, globals).await,
+        Some(Action::Why(why)) => why::run(&why, globals).await,
+        Some(Action::Search(search)) => list::search(search, globals).await,
+        Some(Action::Replay(replay)) => replay::run(&replay, globals).await,
+        Some(Action::Tail(tail)) => tail::run(&tail, globals).await,
     }
 }
 
-pub use self::show::show;
+pub use self::{
+    replay::{print_replayed, release},
+    show::{one_receipt, show},
+};

@@ -3,25 +3,21 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use sqlx::PgConnection;
 
-use super::lookup::{Found, look_up};
 use crate::{
     cli::{
-        Globals, NOT_FOUND,
-        database_access::OpenDatabase,
+        Globals,
+        access::{self, Access},
+        failure::{Failure, NOT_FOUND, exit_code},
         output::{print, print_bytes, print_json},
-        redaction::shown_headers,
+        payload_text::body_of,
         story_view::story_view,
         verdict::verdict,
         visible::Visible,
     },
-    store::{
-        self,
-        receipt_list::ReceiptLine,
-        receipt_story::{Payload, ReceiptStory, begin_reading, read_payload, tell_receipt_story},
-    },
+    domain::ReceiptId,
+    operate::{Found, PayloadText},
+    store::{receipt_list::ReceiptLine, receipt_story::ReceiptStory},
 };
 
 #[derive(Debug, clap::Args)]
@@ -37,28 +33,12 @@ pub(super) struct Options {
     raw: bool,
 }
 
-/// What was found under an id.
-enum Shown {
-    Story(Box<ReceiptStory>, Option<Payload>),
-    Nothing,
-    Several(Vec<ReceiptLine>),
-}
-
 #[derive(serde::Serialize)]
 struct StoryJson<'a> {
     verdict: Vec<String>,
     #[serde(flatten)]
     story: &'a ReceiptStory,
-    payload: Option<PayloadJson>,
-}
-
-/// The payload in JSON; values of headers that prove or open something are replaced.
-#[derive(serde::Serialize)]
-struct PayloadJson {
-    headers: Vec<(String, String)>,
-    /// The body as text, or base64 of it where it is not UTF-8.
-    body: String,
-    body_encoding: &'static str,
+    payload: Option<&'a PayloadText>,
 }
 
 pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -68,45 +48,40 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
 /// Tells the story behind an id of any kind. With `raw`: writes the body only.
 ///
 /// # Errors
-/// When the database cannot be asked.
+/// When there is none, or it cannot be asked for.
 pub async fn show(id: &str, source: Option<&str>, raw: bool, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let mut database = OpenDatabase::of(globals).await?;
-    let shown = find(database.conn(), id, source).await;
-    match database.close(shown).await? {
-        Shown::Story(story, payload) if raw => {
-            let payload = payload.with_context(|| format!("the payload of {} is no longer kept", story.facts.id))?;
-            print_bytes(&payload.body)?;
-            Ok(ExitCode::SUCCESS)
+    access::with(globals, async |access| {
+        let receipt = one_receipt(access, id, source).await?;
+        let story = access.receipt(receipt).await.map_err(|error| better(error, id, source))?;
+        let payload = access.payload(receipt).await?;
+        if raw {
+            let payload = payload.with_context(|| format!("the payload of {receipt} is no longer kept"))?;
+            print_bytes(&body_of(&payload)?)?;
+        } else if globals.json {
+            print_json(&StoryJson { verdict: verdict(&story), story: &story, payload: payload.as_ref() })?;
+        } else {
+            print(&story_view(&story, payload.as_ref(), globals.palette()))?;
         }
-        Shown::Story(story, payload) => {
-            if globals.json {
-                let payload = payload.as_ref().map(PayloadJson::of);
-                print_json(&StoryJson { verdict: verdict(&story), story: &story, payload })?;
-            } else {
-                print(&story_view(&story, payload.as_ref()))?;
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Shown::Nothing => {
-            eprintln!("error: {}", nothing(id, source));
-            Ok(ExitCode::from(NOT_FOUND))
-        }
-        Shown::Several(lines) => anyhow::bail!(several(id, &lines)),
+        Ok(ExitCode::SUCCESS)
+    })
+    .await
+}
+
+/// The one receipt behind an id of any kind.
+///
+/// # Errors
+/// When there is none or several, or it cannot be asked for.
+pub async fn one_receipt(access: &Access, id: &str, source: Option<&str>) -> anyhow::Result<ReceiptId> {
+    match access.look_up(id, source).await? {
+        Found::Receipt(receipt) => Ok(receipt),
+        Found::Nothing => Err(Failure::not_found(nothing(id, source)).into()),
+        Found::Several(lines) => anyhow::bail!(several(id, &lines)),
     }
 }
 
-/// One picture of one moment: all is read in one transaction.
-async fn find(conn: &mut PgConnection, id: &str, source: Option<&str>) -> store::Result<Shown> {
-    let mut tx = begin_reading(conn).await?;
-    let receipt = match look_up(&mut tx, id, source).await? {
-        Found::Receipt(receipt) => receipt,
-        Found::Nothing => return Ok(Shown::Nothing),
-        Found::Several(lines) => return Ok(Shown::Several(lines)),
-    };
-    let Some(story) = tell_receipt_story(&mut tx, receipt).await? else { return Ok(Shown::Nothing) };
-    let payload = read_payload(&mut tx, receipt).await?;
-    tx.commit().await?;
-    Ok(Shown::Story(Box::new(story), payload))
+/// That there is no such receipt, with what to give instead.
+fn better(error: anyhow::Error, id: &str, source: Option<&str>) -> anyhow::Error {
+    if exit_code(&error) == NOT_FOUND { Failure::not_found(nothing(id, source)).into() } else { error }
 }
 
 fn nothing(id: &str, source: Option<&str>) -> String {
@@ -123,26 +98,19 @@ fn several(id: &str, lines: &[ReceiptLine]) -> String {
     format!("{} receipts have the id \"{}\": show one of them{}", lines.len(), Visible(id), list.concat())
 }
 
-impl PayloadJson {
-    fn of(payload: &Payload) -> Self {
-        let (body, body_encoding) = match std::str::from_utf8(&payload.body) {
-            Ok(text) => (text.to_owned(), "utf-8"),
-            Err(_) => (BASE64_STANDARD.encode(&payload.body), "base64"),
-        };
-        Self { headers: shown_headers(&payload.headers), body, body_encoding }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample;
+    use crate::{
+        cli::{payload_text::payload_text, sample},
+        store::receipt_story::Payload,
+    };
 
     #[test]
     fn json_tells_the_story_in_the_words_of_the_design() {
         let story = sample::story();
         let payload = Payload { headers: [("cookie", "canary")].into_iter().collect(), body: vec![0xff] };
-        let json = StoryJson { verdict: verdict(&story), story: &story, payload: Some(PayloadJson::of(&payload)) };
+        let json = StoryJson { verdict: verdict(&story), story: &story, payload: Some(&payload_text(&payload)) };
         let json = serde_json::to_value(&json).unwrap();
         let keys = |value: &serde_json::Value| {
             let mut keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
@@ -153,7 +121,7 @@ mod tests {
         insta::assert_snapshot!(keys(&json["deliveries"][0]), @"ahead attempts blocked_by by_event crashes created_at delivery destination due_at finished_at last_error ordering_key purpose route stale state trigger");
         insta::assert_snapshot!(keys(&json["deliveries"][0]["attempts"][0]), @"answer_beginning answer_status attempt duration_ms number outcome reason started_at trigger worker");
         let payload = serde_json::json!({
-            "headers": [["cookie", "(not shown, 6 bytes)"]], "body": "/w==", "body_encoding": "base64",
+            "headers": [["cookie", "(not shown, 6 bytes)"]], "text": null, "base64": "/w==", "bytes": 1,
         });
         assert_eq!(json["payload"], payload);
     }

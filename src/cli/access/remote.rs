@@ -1,0 +1,318 @@
+//! An appliance elsewhere: asks `/api/v1` on its operator's port. Tries again where an answer was lost, an order always under
+//! the same `Idempotency-Key`, so that it is carried out once.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use reqwest::{Method, Response, StatusCode, header};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::problem::{self, Told};
+use crate::{
+    cli::{
+        globals::Remote,
+        http_client::{causes, client, read_up_to},
+    },
+    operate::Page,
+};
+
+/// How long one answer may take: a search through a million receipts takes less than a second.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often one request is sent, at most.
+const TRIES_MAX: u32 = 4;
+
+/// How long to wait before the second try; twice as long before each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+
+/// The longest wait that a server may ask for (`Retry-After`).
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// The largest answer that is read: a payload of 25 MiB in base64, and the rest of it.
+const ANSWER_BYTES_MAX: usize = 48 * 1024 * 1024;
+
+/// Who is asked, and how.
+pub struct Client {
+    http: reqwest::Client,
+    base: url::Url,
+    token: Option<SecretString>,
+}
+
+/// One request, which can be sent several times.
+struct Request {
+    method: Method,
+    url: url::Url,
+    /// JSON.
+    body: Option<String>,
+    idempotency_key: Option<String>,
+}
+
+/// What one try came to.
+enum Tried {
+    Answered(StatusCode, Vec<u8>),
+    /// Nothing, or nothing final: why, and how long the server wants us to wait.
+    Lost(anyhow::Error, Option<Duration>),
+}
+
+impl Client {
+    /// Reads the token and prepares the connection.
+    pub(super) fn of(url: &url::Url, options: &Remote) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none(),
+            "--url must be http://HOST:PORT or https://…, the operator's port, without a user: the token goes into --token-file"
+        );
+        let token = token(options)?;
+        if token.is_some() && url.scheme() == "http" && !is_this_machine(url) {
+            eprintln!("note: the token goes to {} unencrypted: use https, or a tunnel", url.host_str().unwrap_or("-"));
+        }
+        let mut base = url.clone();
+        base.set_query(None);
+        base.set_fragment(None);
+        Ok(Self { http: client(1, ANSWER_TIMEOUT)?, base, token })
+    }
+
+    /// Asks.
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &[&str], query: &impl Serialize) -> anyhow::Result<T> {
+        let url = self.url(path, query)?;
+        self.answer(Request { method: Method::GET, url, body: None, idempotency_key: None }).await
+    }
+
+    /// Asks for a list that has one page.
+    pub(super) async fn get_all<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+    ) -> anyhow::Result<Vec<T>> {
+        Ok(self.get::<Page<T>>(path, query).await?.items)
+    }
+
+    /// Asks for something that retention may have deleted.
+    pub(super) async fn get_unless_gone<T: DeserializeOwned>(&self, path: &[&str]) -> anyhow::Result<Option<T>> {
+        match self.get(path, &()).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.is::<problem::Gone>() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks, with a body, and changes nothing.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        self.send(path, query, body).await
+    }
+
+    /// Gives an order, once however often it has to be sent.
+    pub(super) async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> anyhow::Result<T> {
+        self.send(path, &(), body).await
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let body = serde_json::to_string(body).context("failed to write JSON")?;
+        let idempotency_key = Some(format!("cli-{}", ulid::Ulid::generate().to_string().to_ascii_lowercase()));
+        let request = Request { method: Method::POST, url: self.url(path, query)?, body: Some(body), idempotency_key };
+        self.answer(request).await
+    }
+
+    fn url(&self, path: &[&str], query: &impl Serialize) -> anyhow::Result<url::Url> {
+        let mut url = self.base.clone();
+        {
+            let mut segments = url.path_segments_mut().ok().context("--url must have a host")?;
+            segments.pop_if_empty().extend(["api", "v1"]).extend(path);
+        }
+        let pairs = query_pairs(query)?;
+        if !pairs.is_empty() {
+            url.query_pairs_mut().extend_pairs(pairs);
+        }
+        Ok(url)
+    }
+
+    async fn answer<T: DeserializeOwned>(&self, request: Request) -> anyhow::Result<T> {
+        let (status, body) = self.until_answered(&request).await?;
+        if status.is_success() {
+            match serde_json::from_slice(&body) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => {
+                    let of = format!("{} answered {status} with something that this version cannot read: {error}", request.url.path());
+                    anyhow::bail!("{of}{}", self.version_hint().await);
+                }
+            }
+        }
+        match problem::told(status, &body) {
+            Told::Problem(failure) => Err(failure),
+            Told::Foreign(what) => {
+                let hint = self.version_hint().await;
+                Err(anyhow::anyhow!("{} of {} {what}{hint}", request.url.path(), self.authority()))
+            }
+        }
+    }
+
+    /// Sends it until there is an answer that counts.
+    async fn until_answered(&self, request: &Request) -> anyhow::Result<(StatusCode, Vec<u8>)> {
+        let mut wait = FIRST_WAIT;
+        let mut tries = 1;
+        loop {
+            match self.try_once(request).await? {
+                Tried::Answered(status, body) => return Ok((status, body)),
+                Tried::Lost(why, asked) if tries < TRIES_MAX => {
+                    tracing::debug!(tries, "no answer yet: {why:#}");
+                    tokio::time::sleep(asked.unwrap_or(wait).min(WAIT_MAX)).await;
+                    wait *= 2;
+                    tries += 1;
+                }
+                Tried::Lost(why, _) if request.idempotency_key.is_some() => {
+                    return Err(why.context("whether the order was carried out is not known: look before you give it again"));
+                }
+                Tried::Lost(why, _) => return Err(why),
+            }
+        }
+    }
+
+    async fn try_once(&self, request: &Request) -> anyhow::Result<Tried> {
+        let mut sent = self.http.request(request.method.clone(), request.url.clone());
+        sent = sent.header(header::ACCEPT, "application/json, application/problem+json");
+        sent = sent.header(header::USER_AGENT, concat!("oncehook-cli/", env!("CARGO_PKG_VERSION")));
+        if let Some(token) = &self.token {
+            let mut value = header::HeaderValue::try_from(format!("Bearer {}", token.expose_secret()))
+                .ok()
+                .context("the token holds what no header may hold: take it as it was printed, on one line")?;
+            value.set_sensitive(true);
+            sent = sent.header(header::AUTHORIZATION, value);
+        }
+        if let Some(key) = &request.idempotency_key {
+            sent = sent.header("Idempotency-Key", key);
+        }
+        if let Some(body) = &request.body {
+            sent = sent.header(header::CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        let response = match sent.send().await {
+            Ok(response) => response,
+            Err(error) => {
+                let why = format!("no answer from {}: {}", self.authority(), causes(&error));
+                return Ok(Tried::Lost(anyhow::anyhow!("{why} (is this the operator's port of a running oncehook?)"), None));
+            }
+        };
+        self.received(response).await
+    }
+
+    async fn received(&self, response: Response) -> anyhow::Result<Tried> {
+        let status = response.status();
+        let wait = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        match read_up_to(response, ANSWER_BYTES_MAX).await {
+            Ok(body) if is_for_now(status) => {
+                let told = match problem::told(status, &body) {
+                    Told::Problem(failure) => failure,
+                    Told::Foreign(what) => anyhow::anyhow!("{} {what}", self.authority()),
+                };
+                Ok(Tried::Lost(told, wait.map(Duration::from_secs)))
+            }
+            Ok(body) => Ok(Tried::Answered(status, body)),
+            Err(error) => {
+                let why = format!("the answer of {} broke off: {}", self.authority(), causes(&error));
+                Ok(Tried::Lost(anyhow::anyhow!(why), None))
+            }
+        }
+    }
+
+    /// What to say behind a misunderstanding: which versions talk. Asked for only then.
+    async fn version_hint(&self) -> String {
+        let Ok(url) = self.url(&["openapi.json"], &()) else { return String::new() };
+        let request = Request { method: Method::GET, url, body: None, idempotency_key: None };
+        let told = match self.try_once(&request).await {
+            Ok(Tried::Answered(status, body)) if status.is_success() => problem::version_of(&body),
+            _ => None,
+        };
+        problem::version_hint(told.as_deref())
+    }
+
+    fn authority(&self) -> &str {
+        &self.base[url::Position::BeforeHost..url::Position::AfterPort]
+    }
+}
+
+/// Whether an answer says "not now": the same request may be answered otherwise a moment later.
+fn is_for_now(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    )
+}
+
+fn is_this_machine(url: &url::Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn token(options: &Remote) -> anyhow::Result<Option<SecretString>> {
+    if let Some(token) = &options.token {
+        return Ok(Some(token.clone()).filter(|token| !token.expose_secret().is_empty()));
+    }
+    let Some(path) = &options.token_file else { return Ok(None) };
+    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read --token-file {}", path.display()))?;
+    let token = text.trim();
+    anyhow::ensure!(!token.is_empty(), "--token-file {} is empty: put the token there", path.display());
+    Ok(Some(token.into()))
+}
+
+/// The fields of a query that are set, each as text.
+fn query_pairs(query: &impl Serialize) -> anyhow::Result<Vec<(String, String)>> {
+    let serde_json::Value::Object(fields) = serde_json::to_value(query).context("failed to write a query")? else {
+        return Ok(Vec::new());
+    };
+    let pair = |(name, value)| match value {
+        serde_json::Value::Null => None,
+        serde_json::Value::String(text) => Some((name, text)),
+        other => Some((name, other.to_string())),
+    };
+    Ok(fields.into_iter().filter_map(pair).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domain::DeliveryState, operate::ReceiptQuery};
+
+    fn client_of(url: &str, token: Option<&str>) -> anyhow::Result<Client> {
+        let options = Remote { url: None, token: token.map(SecretString::from), token_file: None };
+        Client::of(&url.parse().unwrap(), &options)
+    }
+
+    #[test]
+    fn paths_and_queries_are_escaped_and_only_what_is_set_is_sent() {
+        let client = client_of("https://hooks.example.com/below/?x=1#y", None).unwrap();
+        let query = ReceiptQuery {
+            state: Some(DeliveryState::Dead),
+            q: Some("a&b=c d".to_owned()),
+            limit: Some(7),
+            ..ReceiptQuery::default()
+        };
+        let url = client.url(&["receipts", "../a b?"], &query).unwrap();
+        insta::assert_snapshot!(url, @"https://hooks.example.com/below/api/v1/receipts/..%2Fa%20b%3F?state=dead&q=a%26b%3Dc+d&limit=7");
+        assert_eq!(client.authority(), "hooks.example.com");
+    }
+
+    #[test]
+    fn an_address_with_a_user_or_of_another_kind_is_refused() {
+        for url in ["http://user:canary@127.0.0.1:1", "ftp://127.0.0.1", "unix:/run/x"] {
+            let refusal = client_of(url, None).err().unwrap().to_string();
+            assert!(refusal.contains("--token-file") && !refusal.contains("canary"), "{refusal}");
+        }
+        assert!(client_of("http://[::1]:8081", Some("x")).is_ok());
+    }
+}
