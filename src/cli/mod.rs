@@ -10,11 +10,13 @@ mod database;
 mod database_access;
 mod deliveries;
 mod drill;
+mod export;
 mod failure;
 mod globals;
 mod health;
 mod http_client;
 mod lanes;
+mod listen;
 mod listing;
 mod migrate;
 mod moment;
@@ -24,6 +26,7 @@ mod payload_view;
 mod reason;
 mod receipts;
 mod redaction;
+mod replay;
 #[cfg(test)]
 mod sample;
 mod send;
@@ -73,6 +76,9 @@ enum Command {
     Migrate(migrate::Options),
     Check(check::Options),
     Send(send::Options),
+    Replay(replay::Options),
+    Export(export::Options),
+    Listen(listen::Options),
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
     Lanes(lanes::Options),
@@ -139,6 +145,9 @@ impl Cli {
             Command::Work(options) => wait_for(work::run(&options, &globals)),
             Command::Migrate(options) => wait_for(migrate::run(&options, &globals)),
             Command::Send(options) => wait_for(send::run(&options, &globals)),
+            Command::Replay(options) => wait_for(replay::run(&options, &globals)),
+            Command::Export(options) => wait_for(export::run(&options, &globals)),
+            Command::Listen(options) => wait_for(listen::run(&options, &globals)),
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
             Command::Lanes(options) => wait_for(lanes::run(options, &globals)),

@@ -23,6 +23,11 @@ pub(in crate::cli) struct SecretOptions {
 }
 
 impl SecretOptions {
+    /// Whether the command line names a secret.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.secret_env.is_some() || self.secret_file.is_some()
+    }
+
     /// The secret that the command line names, if it names one. Like the configuration, it trims one line end of a file.
     fn read(&self, scheme: Scheme) -> anyhow::Result<Option<Secret>> {
         let (origin, text) = if let Some(name) = &self.secret_env {

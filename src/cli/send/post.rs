@@ -28,6 +28,12 @@ impl Answer {
         format!("{} {}", self.status, Visible(&cut(&word, 60))).trim_end().to_owned()
     }
 
+    /// What the answer says in a word: its `status` where that is one, else the last part of a problem's `type`.
+    pub(in crate::cli) fn word(&self) -> Option<String> {
+        let last_part = |kind: String| kind.rsplit([':', '/']).next().map(str::to_owned);
+        self.text("status").or_else(|| self.text("type").and_then(last_part))
+    }
+
     /// A member of the body that is a string.
     pub(in crate::cli) fn text(&self, name: &str) -> Option<String> {
         let body: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
