@@ -153,7 +153,14 @@ mod tests {
         let expectations = expectations_of(&sample::story());
         let text = expectations.to_toml();
         assert_eq!(Expectations::read(&text).unwrap(), expectations);
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+        status = 200
+        answer = "accepted"
+        event_type = "push"
+        ordering_key = "ref/200000001/refs/heads/main"
+        deliveries = 1
+        final_state = "succeeded"
+        "#);
         assert_eq!(expectations_beside(Path::new("a/pull_request.opened.http")), Path::new("a/pull_request.opened.expect.toml"));
     }
 }

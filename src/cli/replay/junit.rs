@@ -80,6 +80,22 @@ mod tests {
 
     #[test]
     fn each_folder_is_a_suite_and_all_text_is_escaped() {
-        insta::assert_snapshot!(junit(&cases()), @"");
+        insta::assert_snapshot!(junit(&cases()), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="oncehook replay" tests="3" failures="1" errors="0" time="3.702">
+          <testsuite name="" tests="1" failures="0" errors="0" time="1.234">
+            <testcase classname="" name="a # TODO &lt;b&gt;" time="1.234"/>
+          </testsuite>
+          <testsuite name="fixtures/github" tests="1" failures="0" errors="0" time="1.234">
+            <testcase classname="fixtures/github" name="push" time="1.234"/>
+          </testsuite>
+          <testsuite name="fixtures/stripe" tests="1" failures="1" errors="0" time="1.234">
+            <testcase classname="fixtures/stripe" name="invoice.paid" time="1.234">
+              <failure message="answer: expected accepted, found duplicate">answer: expected accepted, found duplicate
+        event_type: expected invoice.paid, found &lt;&amp;&quot;&apos;]]&gt;\u{1b}[2J\nnot ok 1 # \u{202e}</failure>
+            </testcase>
+          </testsuite>
+        </testsuites>
+        "#);
     }
 }

@@ -48,7 +48,7 @@ mod tests {
         let kept: Vec<_> = plan(3, false, 0, 7).iter().map(|turn| turn.fixture).collect();
         assert_eq!(kept, [0, 1, 2]);
         let shuffled: Vec<_> = plan(8, true, 0, 7).iter().map(|turn| turn.fixture).collect();
-        insta::assert_snapshot!(format!("{shuffled:?}"), @"");
+        insta::assert_snapshot!(format!("{shuffled:?}"), @"[3, 6, 0, 2, 7, 4, 5, 1]");
     }
 
     #[test]

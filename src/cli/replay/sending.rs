@@ -15,7 +15,10 @@ use tokio::{sync::watch, task::JoinSet};
 
 use super::{folder::Piece, plan::Turn};
 use crate::{
-    cli::send::post::{Answer, post},
+    cli::{
+        colour::can_draw_progress,
+        send::post::{Answer, post},
+    },
     clock::Clock,
 };
 
@@ -143,6 +146,9 @@ impl Round {
 /// On standard error, and only where that is a terminal.
 fn progress(planned: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {per_sec} {eta}");
+    if !can_draw_progress() {
+        return ProgressBar::hidden();
+    }
     let bar = ProgressBar::new(u64::try_from(planned).unwrap_or(u64::MAX));
     match style {
         Ok(style) => bar.with_style(style),

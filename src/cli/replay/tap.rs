@@ -37,6 +37,22 @@ mod tests {
 
     #[test]
     fn each_file_is_a_test_and_nothing_can_pretend_to_be_another() {
-        insta::assert_snapshot!(tap(&cases()), @"");
+        insta::assert_snapshot!(tap(&cases()), @r#"
+        TAP version 14
+        1..3
+        ok 1 - fixtures/github/push.http
+        not ok 2 - fixtures/stripe/invoice.paid.http
+          ---
+          duration_ms: 1234
+          misses:
+            - key: "answer"
+              expected: "accepted"
+              found: "duplicate"
+            - key: "event_type"
+              expected: "invoice.paid"
+              found: "<&\"']]>\\u{1b}[2J\\nnot ok 1 # \\u{202e}"
+          ...
+        ok 3 - a \# TODO <b>.http
+        "#);
     }
 }
