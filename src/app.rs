@@ -21,6 +21,7 @@ use crate::{
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
+    operate::Desk,
     record::Recorder,
     run::{self, Doorbell, Instance, Running, Stop},
     shutdown,
@@ -28,6 +29,9 @@ use crate::{
 
 /// Connections for recording: one works, another is there at once when it breaks.
 const RECORDER_CONNECTIONS: u32 = 2;
+
+/// Connections for operators: a few, so that a slow search never holds up the work or the next question.
+const OPERATOR_CONNECTIONS: u32 = 4;
 
 /// Threads for running deliveries, apart from those that take requests.
 const WORK_THREADS: usize = 2;
@@ -47,6 +51,7 @@ pub struct App {
     database: Database,
     health: Health,
     context: run::Context,
+    desk: Desk,
     intake: Option<Port>,
     admin: Port,
     recording: Option<JoinHandle<()>>,
@@ -97,6 +102,9 @@ impl App {
             doorbell: Doorbell::default(),
             stop: Stop::default(),
         };
+        let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
+        let pool = database.operating_pool(&settings).await?;
+        let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
@@ -116,7 +124,7 @@ impl App {
         };
         let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget })
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
-        Ok(Self { config, database, health, context, intake, admin: Port::open(bound), recording, work })
+        Ok(Self { config, database, health, context, desk, intake, admin: Port::open(bound), recording, work })
     }
 
     /// Where webhooks are taken, if they are.
@@ -135,6 +143,12 @@ impl App {
     #[must_use]
     pub fn context(&self) -> &run::Context {
         &self.context
+    }
+
+    /// Where operators ask and order.
+    #[must_use]
+    pub fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// The database it works on.
@@ -194,6 +208,7 @@ impl App {
             work.stop(until.saturating_duration_since(Instant::now())).await;
         }
         self.admin.close("admin").await;
+        self.desk.pool.close().await;
         self.context.pool.close().await;
         self.database.close().await
     }

@@ -8,7 +8,7 @@ use crate::{
     clock::Clock,
     config::{Config, Source},
     deliver::{DestinationError, Destinations},
-    domain::SourceName,
+    domain::{RouteName, SourceName},
     provider::Identity,
     route::{Event, Plan, RouteError, Routes},
     run::rules_of,
@@ -66,17 +66,19 @@ impl Blueprint {
     /// The deliveries that an identified event of this source needs. `body_bytes`: the length of its body as it came.
     #[must_use]
     pub fn plan(&self, source: &SourceName, identity: &Identity, body_bytes: usize) -> Plan {
-        let json = identity.json();
-        let event = Event {
-            event_type: &identity.event_type,
-            ordering_key: identity.ordering_key.as_ref(),
-            event_time: identity.event_time,
-            version: identity.version.as_ref(),
-            body_bytes,
-            json: json.as_deref(),
-            payload: &|| serde_json::from_slice(json.as_ref()?).ok(),
-        };
-        self.routes.plan(source, &event)
+        ask(identity, body_bytes, |event| self.routes.plan(source, event))
+    }
+
+    /// The delivery that it needs by one route, whether that matches or not; `None` when the source has no such route.
+    #[must_use]
+    pub fn plan_only(
+        &self,
+        source: &SourceName,
+        identity: &Identity,
+        body_bytes: usize,
+        route: &RouteName,
+    ) -> Option<Plan> {
+        ask(identity, body_bytes, |event| self.routes.plan_only(source, event, route))
     }
 
     /// The source of this name, compared exactly.
@@ -85,4 +87,18 @@ impl Blueprint {
         // The name comes from a URL: it is parsed first, so that no odd text reaches the map or a log.
         self.config.sources.get(&name.parse().ok()?)
     }
+}
+
+/// Asks the routes about an event, as they see it.
+fn ask<T>(identity: &Identity, body_bytes: usize, question: impl FnOnce(&Event<'_>) -> T) -> T {
+    let json = identity.json();
+    question(&Event {
+        event_type: &identity.event_type,
+        ordering_key: identity.ordering_key.as_ref(),
+        event_time: identity.event_time,
+        version: identity.version.as_ref(),
+        body_bytes,
+        json: json.as_deref(),
+        payload: &|| serde_json::from_slice(json.as_ref()?).ok(),
+    })
 }

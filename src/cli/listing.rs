@@ -97,8 +97,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_whose_pages_are_empty_ends() {
-        let endless =
-            async |_, _| Ok(Page { items: Vec::<u32>::new(), next: Some("again".to_owned()) });
+        let endless = async |_, _| Ok(Page { items: Vec::<u32>::new(), next: Some("again".to_owned()) });
         let list = Listing { limit: 3, cursor: None }.collect(endless).await.unwrap();
         assert!(list.items.is_empty());
     }

@@ -2,13 +2,19 @@
 //! `run`. Business happens elsewhere.
 
 mod access;
+mod audit;
 mod banner;
+mod bulks;
 mod check;
 mod colour;
 mod completions;
+mod conflicts;
 mod database;
 mod database_access;
+mod dead_letters;
 mod deliveries;
+mod delivery_view;
+mod destinations;
 mod drill;
 mod export;
 mod failure;
@@ -18,19 +24,24 @@ mod http_client;
 mod lanes;
 mod listen;
 mod listing;
+mod man;
 mod migrate;
 mod moment;
 mod output;
+mod pausing;
 mod payload_text;
 mod payload_view;
 mod reason;
 mod receipts;
 mod redaction;
+mod release;
 mod replay;
+mod routes;
 #[cfg(test)]
 mod sample;
 mod send;
 mod serve;
+mod sources;
 mod stamp;
 mod story_view;
 mod verdict;
@@ -81,13 +92,23 @@ enum Command {
     Listen(listen::Options),
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
+    DeadLetters(dead_letters::Options),
     Lanes(lanes::Options),
+    Conflicts(conflicts::Options),
+    Release(release::Options),
+    Bulks(bulks::Options),
+    Sources(sources::Options),
+    Routes(routes::Options),
+    Destinations(destinations::Options),
+    Pauses(pausing::Options),
+    Audit(audit::Options),
     Database(database::Options),
     Drill(drill::Options),
     #[command(hide = true)]
     DrillSink(crate::drill::sink::Options),
     Health(health::Options),
     Completions(completions::Options),
+    Man(man::Options),
 }
 
 /// Reads the process' arguments and runs what they ask for. Errors are printed as one line, causes after colons.
@@ -121,7 +142,7 @@ impl Command {
     fn works_remotely(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Work(_) | Self::Migrate(_) | Self::Check(_) | Self::Send(_) => false,
-            Self::Database(_) | Self::Drill(_) | Self::DrillSink(_) | Self::Completions(_) => false,
+            Self::Database(_) | Self::Drill(_) | Self::DrillSink(_) | Self::Completions(_) | Self::Man(_) => false,
             _ => true,
         }
     }
@@ -141,6 +162,7 @@ impl Cli {
         match self.command {
             Command::Check(options) => check::run(&options, &globals),
             Command::Completions(options) => completions::run(&options),
+            Command::Man(options) => man::run(&options, &globals),
             Command::Serve(options) => wait_for(serve::run(&options, &globals)),
             Command::Work(options) => wait_for(work::run(&options, &globals)),
             Command::Migrate(options) => wait_for(migrate::run(&options, &globals)),
@@ -150,7 +172,16 @@ impl Cli {
             Command::Listen(options) => wait_for(listen::run(&options, &globals)),
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
+            Command::DeadLetters(options) => wait_for(dead_letters::run(options, &globals)),
             Command::Lanes(options) => wait_for(lanes::run(options, &globals)),
+            Command::Conflicts(options) => wait_for(conflicts::run(options, &globals)),
+            Command::Release(options) => wait_for(release::run(&options, &globals)),
+            Command::Bulks(options) => wait_for(bulks::run(options, &globals)),
+            Command::Sources(options) => wait_for(sources::run(options, &globals)),
+            Command::Routes(options) => wait_for(routes::run(options, &globals)),
+            Command::Destinations(options) => wait_for(destinations::run(options, &globals)),
+            Command::Pauses(options) => wait_for(pausing::run(&options, &globals)),
+            Command::Audit(options) => wait_for(audit::run(options, &globals)),
             Command::Drill(options) => wait_for(drill::run(options, &globals)),
             Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),

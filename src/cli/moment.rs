@@ -21,7 +21,8 @@ fn moment_before(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String
     }
     let ago = humantime::parse_duration(text).ok().and_then(|ago| TimeDelta::from_std(ago).ok());
     ago.and_then(|ago| now.checked_sub_signed(ago)).ok_or_else(|| {
-        "write a time such as 2026-01-05T10:00:00Z, a day such as 2026-01-05 (UTC), or how long ago: 2h, 30min, 7d".to_owned()
+        "write a time such as 2026-01-05T10:00:00Z, a day such as 2026-01-05 (UTC), or how long ago: 2h, 30min, 7d"
+            .to_owned()
     })
 }
 

@@ -15,15 +15,22 @@ const VIEW_LINE_LETTERS_MAX: usize = 500;
 /// The payload as lines without line feeds, safe for a terminal. The last line says so if something was left out.
 #[must_use]
 pub fn payload_lines(body: &[u8]) -> Vec<String> {
-    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
-    let seen = &body[..body.len().min(VIEW_BYTES_MAX)];
-    let text = if is_json { indent(seen) } else { seen.to_vec() };
-    let all: Vec<&[u8]> = text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n').collect();
-    let mut lines: Vec<String> = all.iter().take(VIEW_LINES_MAX).map(|line| shown(line)).collect();
-    if all.len() > VIEW_LINES_MAX || seen.len() < body.len() {
+    let mut lines = all_lines(body);
+    let is_cut = lines.len() > VIEW_LINES_MAX || body.len() > VIEW_BYTES_MAX;
+    lines.truncate(VIEW_LINES_MAX);
+    if is_cut {
         lines.push(format!("… cut here: the payload has {} bytes, --raw writes all of them", body.len()));
     }
     lines
+}
+
+/// All lines of the payload within the first [`VIEW_BYTES_MAX`] bytes, laid out the same way: for comparing two.
+#[must_use]
+pub fn all_lines(body: &[u8]) -> Vec<String> {
+    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
+    let seen = &body[..body.len().min(VIEW_BYTES_MAX)];
+    let text = if is_json { indent(seen) } else { seen.to_vec() };
+    text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n').map(shown).collect()
 }
 
 fn shown(line: &[u8]) -> String {

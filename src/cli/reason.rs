@@ -31,6 +31,10 @@ impl Reason {
 /// # Errors
 /// When standard output takes no more.
 pub fn print_changed(changed: &Changed, globals: &Globals) -> anyhow::Result<ExitCode> {
-    if globals.json { print_json(changed)? } else { print(&Visible(&changed.done).to_string())? }
+    if globals.json {
+        print_json(changed)?
+    } else {
+        print(&Visible(&changed.done).to_string())?
+    }
     Ok(ExitCode::SUCCESS)
 }

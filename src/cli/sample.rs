@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
     domain::{AttemptId, Chain, DeliveryRef, DeliveryState, Purpose, ReceiptId, Version},
+    operate::ConflictLine,
     store::{
         delivery_story::{AttemptFacts, DeliveryStory, Staleness},
         receipt_story::{ConflictFacts, LaterArrival, ReceiptFacts, ReceiptStory},
@@ -45,6 +46,21 @@ pub fn conflict() -> ConflictFacts {
         event_type: "push".to_owned(),
         body_digest: "cc".repeat(32),
         body_bytes: 7,
+    }
+}
+
+pub fn conflict_line() -> ConflictLine {
+    ConflictLine {
+        conflict: 1,
+        receipt: receipt_id(),
+        source: "github".to_owned(),
+        delivery_id: "0b989ba4-242f-11e5-81e1-c7b6966d2516".to_owned(),
+        event_type: "push".to_owned(),
+        arrived_at: morning(),
+        body_digest: "cc".repeat(32),
+        body_bytes: 7,
+        promoted_to: None,
+        promoted_at: None,
     }
 }
 

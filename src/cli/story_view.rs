@@ -3,20 +3,16 @@
 
 use super::{
     colour::{Paint, Palette},
-    output::table,
+    delivery_view::delivery_lines,
     payload_text::body_of,
     payload_view::payload_lines,
-    stamp::{stamp, took},
+    stamp::stamp,
     verdict::verdict,
-    visible::{Visible, cut},
+    visible::Visible,
 };
 use crate::{
-    domain::DeliveryState,
     operate::PayloadText,
-    store::{
-        delivery_story::{AttemptFacts, DeliveryStory},
-        receipt_story::{ReceiptFacts, ReceiptStory},
-    },
+    store::receipt_story::{ReceiptFacts, ReceiptStory},
 };
 
 /// The whole page. `payload` is `None` once its time is over.
@@ -28,7 +24,7 @@ pub fn story_view(story: &ReceiptStory, payload: Option<&PayloadText>, palette: 
     push_facts(&mut lines, &story.facts);
     push_arrivals(&mut lines, story);
     for delivery in &story.deliveries {
-        push_delivery(&mut lines, delivery, palette);
+        lines.extend(delivery_lines(delivery, palette));
     }
     push_payload(&mut lines, &story.facts, payload);
     lines.join("\n")
@@ -94,63 +90,6 @@ fn push_arrivals(lines: &mut Vec<String>, story: &ReceiptStory) {
     }
 }
 
-fn push_delivery(lines: &mut Vec<String>, delivery: &DeliveryStory, palette: Palette) {
-    lines.push(String::new());
-    lines.push(format!("delivery {}", delivery.id));
-    let what_for = if delivery.purpose == crate::domain::Purpose::Compensate { ", a compensation" } else { "" };
-    lines.push(format!("  {} → {}{what_for}: {}", delivery.route, delivery.destination, palette.state(delivery.state)));
-    match &delivery.ordering_key {
-        Some(key) => {
-            let order = if delivery.by_event { ", by event time" } else { "" };
-            lines.push(format!("  lane {}{order}", Visible(key)));
-        }
-        None => lines.push("  no lane: it waits for no other delivery".to_owned()),
-    }
-    if let Some(stale) = &delivery.stale {
-        let what = if delivery.state == DeliveryState::Skipped { "skipped:" } else { "delivered" };
-        lines.push(format!("  {what} {}", Visible(&stale.why)));
-    }
-    if !delivery.state.is_finished() {
-        lines.push(format!("  due {} UTC", stamp(delivery.due_at)));
-    }
-    if delivery.crashes > 0 {
-        lines.push(format!("  workers that died while they held it: {}", delivery.crashes));
-    }
-    if delivery.attempts.is_empty() {
-        lines.push("  no attempt yet".to_owned());
-        return;
-    }
-    let header = ["#", "trigger", "started (UTC)", "took", "outcome", "answer", "reason", "worker"];
-    let rows: Vec<_> = delivery.attempts.iter().map(attempt_cells).collect();
-    let attempts = palette.column(&table(&header, rows.clone()), &rows, 4, of_outcome);
-    lines.extend(attempts.lines().map(|line| format!("  {line}")));
-}
-
-fn of_outcome(outcome: &str) -> Paint {
-    match outcome {
-        "succeeded" => Paint::Good,
-        "under way" => Paint::Plain,
-        _ => Paint::Bad,
-    }
-}
-
-fn attempt_cells(attempt: &AttemptFacts) -> Vec<String> {
-    let status = attempt.answer_status.map(|status| status.to_string());
-    let first_line = attempt.answer_beginning.as_deref().and_then(|answer| answer.lines().next());
-    let answer: Vec<String> =
-        [status, first_line.map(|line| Visible(&cut(line, 60)).to_string())].into_iter().flatten().collect();
-    vec![
-        attempt.number.to_string(),
-        Visible(&attempt.trigger).to_string(),
-        stamp(attempt.started_at),
-        attempt.duration_ms.map(took).unwrap_or_default(),
-        Visible(attempt.outcome.as_deref().unwrap_or("under way")).to_string(),
-        answer.join(" "),
-        Visible(&cut(attempt.reason.as_deref().unwrap_or_default(), 200)).to_string(),
-        Visible(&attempt.worker).to_string(),
-    ]
-}
-
 fn push_payload(lines: &mut Vec<String>, facts: &ReceiptFacts, payload: Option<&PayloadText>) {
     lines.push(String::new());
     let Some(payload) = payload else {
@@ -170,7 +109,7 @@ mod tests {
     use super::*;
     use crate::{
         cli::{payload_text::payload_text, sample},
-        domain::Version,
+        domain::{DeliveryState, Version},
         store::{delivery_story::Staleness, receipt_story::Payload},
     };
 
@@ -294,7 +233,7 @@ mod tests {
             story.facts.remote_address = Some((*text).to_owned());
             story.deliveries[0].ordering_key = Some((*text).to_owned());
             story.deliveries[0].last_error = Some((*text).to_owned());
-            story.deliveries[0].state = crate::domain::DeliveryState::Dead;
+            story.deliveries[0].state = DeliveryState::Dead;
             story.deliveries[0].attempts[0].reason = Some((*text).to_owned());
             story.deliveries[0].attempts[0].answer_beginning = Some((*text).to_owned());
             let page = story_view(&story, Some(&payload(text.as_bytes())), Palette::plain());

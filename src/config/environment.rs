@@ -13,14 +13,8 @@ use super::{
 const PREFIX: &str = "ONCEHOOK_";
 
 /// Variables with the prefix that are no settings: the command line reads them.
-const OWN_VARIABLES: [&str; 6] = [
-    "ONCEHOOK_CONFIG",
-    "ONCEHOOK_LOG",
-    "ONCEHOOK_LOG_FORMAT",
-    "ONCEHOOK_URL",
-    "ONCEHOOK_TOKEN",
-    "ONCEHOOK_TOKEN_FILE",
-];
+const OWN_VARIABLES: [&str; 6] =
+    ["ONCEHOOK_CONFIG", "ONCEHOOK_LOG", "ONCEHOOK_LOG_FORMAT", "ONCEHOOK_URL", "ONCEHOOK_TOKEN", "ONCEHOOK_TOKEN_FILE"];
 
 /// Names the safety that a negative control of the drill switches off. Without the feature it is an unknown setting.
 #[cfg(feature = "sabotage")]

@@ -208,13 +208,14 @@ fn replay_guard(table: &Reader<'_>, provider: Provider, allow_unsigned: bool) ->
     // Without a signature nobody needs a captured request.
     let looks = !provider.signs_delivery_id() && !allow_unsigned;
     let default = if looks { ReplayGuard::Flag } else { ReplayGuard::Off };
-    let known = [ReplayGuard::Off, ReplayGuard::Flag, ReplayGuard::Reject];
+    let known = [ReplayGuard::Off, ReplayGuard::Flag, ReplayGuard::Hold, ReplayGuard::Reject];
     let Some(text) = table.text("replay_guard", default.as_str()) else { return default };
     known.into_iter().find(|guard| guard.as_str() == text).unwrap_or_else(|| {
         table.mistake(
             "replay_guard",
             format!("is {text:?}, which says nothing about the same bytes under another delivery id"),
-            "write \"flag\" (take it, and say so on the receipt), \"reject\" (refuse it) or \"off\"",
+            "write \"flag\" (take it, and say so on the receipt), \"hold\" (store it until an operator releases it), \"reject\" \
+             (refuse it) or \"off\"",
         );
         default
     })

@@ -65,6 +65,14 @@ impl Database {
         connect::connect(connect::for_recording(self.options.clone()), settings, "oncehook record").await
     }
 
+    /// A pool for operators.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn operating_pool(&self, settings: &config::Database) -> Result<PgPool, StoreError> {
+        connect::connect_for_operators(self.options.clone(), settings, "oncehook operate").await
+    }
+
     /// How to connect to it.
     #[must_use]
     pub fn connect_options(&self) -> &PgConnectOptions {

@@ -24,6 +24,12 @@ pub enum Arrival {
         /// The receipt that was made.
         receipt: ReceiptId,
     },
+    /// A new receipt without deliveries: the same bytes were stored before under another delivery id, and the source holds
+    /// such until an operator releases them.
+    Held {
+        /// The receipt that was made.
+        receipt: ReceiptId,
+    },
     /// The same payload was stored before.
     Duplicate(SeenBefore),
     /// The same bytes were stored before under another delivery id, and the source refuses that; nothing of this request is
@@ -43,6 +49,8 @@ pub struct SeenBefore {
     pub receipt: ReceiptId,
     /// When its first request had been read whole, by the receiving node's clock.
     pub first_received_at: DateTime<Utc>,
+    /// Whether it waits for an operator to release it, and has no deliveries for that.
+    pub is_held: bool,
     /// Where its deliveries stand now.
     pub deliveries: Vec<Standing>,
 }

@@ -60,8 +60,8 @@ impl DeliveryState {
         matches!(self, Self::Succeeded | Self::Dead | Self::Skipped | Self::Cancelled)
     }
 
-    /// Whether a delivery may go from here to `next`. From `dead` and `cancelled` only an operator or a redelivery leads
-    /// on; `running → queued` is a rescue or a shutdown.
+    /// Whether a delivery may go from here to `next`. From a finished state only an operator or a redelivery leads on;
+    /// `running → queued` is a rescue or a shutdown.
     #[must_use]
     pub fn may_become(self, next: Self) -> bool {
         use DeliveryState::{Cancelled, Dead, Queued, Retrying, Running, Skipped, Succeeded, Waiting};
@@ -70,7 +70,8 @@ impl DeliveryState {
             Queued => matches!(next, Running | Skipped | Cancelled),
             Running => matches!(next, Succeeded | Retrying | Dead | Queued | Skipped),
             Retrying => matches!(next, Running | Dead | Skipped | Cancelled),
-            Dead | Cancelled | Succeeded | Skipped => matches!(next, Queued | Waiting),
+            Dead => matches!(next, Queued | Waiting | Cancelled),
+            Cancelled | Succeeded | Skipped => matches!(next, Queued | Waiting),
         }
     }
 }
@@ -145,10 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_delivery_moves_only_by_being_asked_for_again() {
+    fn a_finished_delivery_moves_only_by_being_asked_for_again_or_discarded() {
         for from in DeliveryState::ALL.into_iter().filter(|state| state.is_finished()) {
             for to in DeliveryState::ALL {
-                assert_eq!(from.may_become(to), matches!(to, DeliveryState::Queued | DeliveryState::Waiting));
+                let is_asked_for_again = matches!(to, DeliveryState::Queued | DeliveryState::Waiting);
+                let is_discarded = from == DeliveryState::Dead && to == DeliveryState::Cancelled;
+                assert_eq!(from.may_become(to), is_asked_for_again || is_discarded);
             }
         }
     }

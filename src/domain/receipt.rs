@@ -135,6 +135,8 @@ pub enum ReplayGuard {
     Off,
     /// It is taken, and the receipt names the earlier one.
     Flag,
+    /// It is stored, and goes nowhere until an operator releases it.
+    Hold,
     /// It is refused, and nothing of it is kept.
     Reject,
 }
@@ -146,6 +148,7 @@ impl ReplayGuard {
         match self {
             Self::Off => "off",
             Self::Flag => "flag",
+            Self::Hold => "hold",
             Self::Reject => "reject",
         }
     }

@@ -48,6 +48,12 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Fingerprint {
+    /// One that was stored before.
+    #[must_use]
+    pub fn stored(text: String) -> Self {
+        Self(text)
+    }
+
     /// The 8 hex digits.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -39,7 +39,12 @@ pub(super) struct Accepted<'s> {
     delivery_id: Cow<'s, str>,
     event_type: Cow<'s, str>,
     deliveries: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<&'static str>,
 }
+
+/// What a sender is told of a suspected replay that is held; who reads it knows where operators look.
+const HELD: &str = "suspected replay: an operator must release it";
 
 impl Summary {
     pub(super) fn of(new: &NewReceipt, caller: Option<CallerName>) -> Self {
@@ -64,7 +69,13 @@ impl Summary {
             delivery_id: quoted(self.delivery_id.as_str()),
             event_type: quoted(self.event_type.as_str()),
             deliveries,
+            held: None,
         }
+    }
+
+    /// The answer to the first request for `receipt`, which is held.
+    fn held(&self, receipt: ReceiptId) -> Accepted<'_> {
+        Accepted { held: Some(HELD), ..self.accepted_with(receipt, 0) }
     }
 }
 
@@ -78,7 +89,7 @@ impl Answered {
     /// What it counts as.
     pub(super) fn turnout(&self) -> Turnout {
         match self.arrival {
-            Arrival::First { .. } => Turnout::Accepted,
+            Arrival::First { .. } | Arrival::Held { .. } => Turnout::Accepted,
             Arrival::Duplicate(_) => Turnout::Duplicate,
             Arrival::Conflict(_) => Turnout::Conflict,
             Arrival::Replay { .. } => Turnout::Replay,
@@ -89,6 +100,7 @@ impl Answered {
     pub(super) fn respond(&self, source: &Source) -> HttpResponse {
         match &self.arrival {
             Arrival::First { receipt } => HttpResponse::Ok().json(self.summary.accepted(*receipt)),
+            Arrival::Held { receipt } => HttpResponse::Ok().json(self.summary.held(*receipt)),
             Arrival::Duplicate(seen) => HttpResponse::Ok().json(duplicate(seen)),
             Arrival::Conflict(seen) => conflict(source, seen),
             Arrival::Replay { earlier } => HttpResponse::Conflict().json(json!({
@@ -116,6 +128,9 @@ fn duplicate(seen: &SeenBefore) -> serde_json::Value {
         "first_received_at": seen.first_received_at,
         "deliveries": [],
     });
+    if seen.is_held {
+        answer["held"] = json!(HELD);
+    }
     let mut room = ANSWER_BYTES_MAX.saturating_sub(answer.to_string().len() + MORE_BYTES);
     let mut listed = Vec::new();
     for Standing { route, purpose, state, is_revived, .. } in &seen.deliveries {

@@ -34,8 +34,8 @@ pub(super) async fn respond(answered: &Answered, source: &Source, intake: &Intak
             .insert_header((header::LOCATION, location(&source.name, *receipt)))
             .json(answered.summary.accepted(*receipt))),
         Arrival::Duplicate(seen) => replay(answered, seen.receipt, source, intake).await,
-        // No api source has a guard that could refuse.
-        Arrival::Replay { .. } => Ok(answered.respond(source)),
+        // No api source has a guard that could hold or refuse.
+        Arrival::Held { .. } | Arrival::Replay { .. } => Ok(answered.respond(source)),
         Arrival::Conflict(seen) => Err(Problem::key_reused(seen.receipt, location(&source.name, seen.receipt))),
     };
     match response {

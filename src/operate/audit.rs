@@ -1,8 +1,13 @@
 //! The audit log: who changed what, when and why. Written in the transaction of the change; never changed.
 
 use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
 
-use super::{Desk, OperateError, Page, Result, Via};
+use super::{Desk, Instruction, OperateError, PAGE_LIMIT, PAGE_LIMIT_MAX, Page, Result, Via};
+use crate::store::{
+    StoreError,
+    audit::{AuditFilter, AuditRow, NewAuditRow, insert_audit_row, list_audit_rows},
+};
 
 /// Which entries. As a query string: these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::IntoParams)]
@@ -46,12 +51,83 @@ pub struct AuditLine {
     pub details: serde_json::Value,
 }
 
+/// Writes down a change, in its transaction: call it for what was done, and before the commit.
+///
+/// `details`: an object, with what came of it.
+///
+/// # Errors
+/// [`OperateError::Invalid`] for a reason that cannot be kept; those of the database. The change must not be committed then.
+pub(super) async fn note(
+    conn: &mut PgConnection,
+    instruction: Instruction<'_>,
+    action: &str,
+    subject: &str,
+    details: &serde_json::Value,
+) -> Result<()> {
+    let reason = instruction.reason_to_keep()?;
+    let Instruction { by, .. } = instruction;
+    let row = NewAuditRow { operator: &by.name, via: by.via.as_str(), action, subject, reason, details };
+    Ok(insert_audit_row(conn, &row).await?)
+}
+
 impl Desk {
     /// The audit log, newest first.
     ///
     /// # Errors
     /// [`OperateError::Invalid`] for a cursor or limit that is none; those of the database.
-    pub async fn audit(&self, _query: &AuditQuery) -> Result<Page<AuditLine>> {
-        Err(OperateError::NotYet)
+    pub async fn audit(&self, query: &AuditQuery) -> Result<Page<AuditLine>> {
+        let limit = limit_of(query.limit)?;
+        let filter = AuditFilter {
+            operator: query.operator.as_deref(),
+            action: query.action.as_deref(),
+            subject: query.subject.as_deref(),
+            since: query.since,
+            until: query.until,
+            before: query.cursor.as_deref().map(place_of).transpose()?,
+            // One more tells whether there is a next page.
+            limit: i64::from(limit) + 1,
+        };
+        let mut rows = list_audit_rows(&mut *self.pool.acquire().await?, &filter).await?;
+        let is_last = rows.len() <= limit as usize;
+        rows.truncate(limit as usize);
+        let next = rows.last().filter(|_| !is_last).map(|row| row.id.to_string());
+        let items = rows.into_iter().map(AuditLine::of).collect::<Result<_>>()?;
+        Ok(Page { items, next })
     }
+}
+
+impl AuditLine {
+    fn of(row: AuditRow) -> Result<Self> {
+        let via = [Via::Api, Via::Dashboard, Via::CommandLine].into_iter().find(|via| via.as_str() == row.via);
+        let unknown = || StoreError::inconsistent("oncehook.audit", "via", row.id, "a word that this version does not know");
+        Ok(Self {
+            entry: row.id,
+            at: row.at,
+            operator: row.operator,
+            via: via.ok_or_else(unknown)?,
+            action: row.action,
+            subject: row.subject,
+            reason: row.reason,
+            details: row.details,
+        })
+    }
+}
+
+fn limit_of(limit: Option<u32>) -> Result<u32> {
+    match limit.unwrap_or(PAGE_LIMIT) {
+        limit @ 1..=PAGE_LIMIT_MAX => Ok(limit),
+        other => Err(OperateError::Invalid {
+            field: "limit",
+            problem: format!("{other} is no number of items"),
+            instead: format!("ask for 1 to {PAGE_LIMIT_MAX}"),
+        }),
+    }
+}
+
+fn place_of(cursor: &str) -> Result<i64> {
+    cursor.parse().map_err(|_| OperateError::Invalid {
+        field: "cursor",
+        problem: "it is none that this list has given".to_owned(),
+        instead: "take `next` of the page before, or leave it out for the first page".to_owned(),
+    })
 }

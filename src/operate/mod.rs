@@ -14,6 +14,7 @@ mod lanes;
 mod operator;
 mod page;
 mod pause;
+mod planning;
 mod promote;
 mod receipts;
 mod release;

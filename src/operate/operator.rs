@@ -1,5 +1,7 @@
 //! Who asks: the operator, what they may do, and from where they ask.
 
+use super::{OperateError, Result};
+
 /// What an operator may do.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
@@ -47,6 +49,24 @@ pub struct Instruction<'a> {
 impl Instruction<'_> {
     /// The longest reason, in bytes: it stands in lists.
     pub const REASON_BYTES_MAX: usize = 500;
+
+    /// The reason as it is kept: without white space around it, and none if nothing is left.
+    ///
+    /// # Errors
+    /// [`OperateError::Invalid`] when it is too long, or holds what the database does not take.
+    pub fn reason_to_keep(&self) -> Result<Option<&str>> {
+        let Some(reason) = self.reason.map(str::trim).filter(|reason| !reason.is_empty()) else { return Ok(None) };
+        let refused =
+            |problem: String, instead: String| Err(OperateError::Invalid { field: "reason", problem, instead });
+        if reason.len() > Self::REASON_BYTES_MAX {
+            let instead = format!("say it in {} bytes, or link to where it is told", Self::REASON_BYTES_MAX);
+            return refused(format!("it has {} bytes", reason.len()), instead);
+        }
+        if reason.contains('\0') {
+            return refused("it holds a NUL character".to_owned(), "leave that out".to_owned());
+        }
+        Ok(Some(reason))
+    }
 }
 
 impl Role {

@@ -20,7 +20,7 @@ use crate::{
     store::{
         StoreError,
         record_new::record_new,
-        record_seen_before::{classify_seen_before, record_seen_before, standings},
+        record_seen_before::{Classified, classify_seen_before, record_seen_before, standings},
     },
 };
 
@@ -147,6 +147,7 @@ impl Committer {
             let receipt = item.new.id;
             item.outcome = match recorded.rejected.get(&receipt) {
                 Some(&earlier) => Some(Ok(Arrival::Replay { earlier })),
+                None if recorded.held.contains(&receipt) => Some(Ok(Arrival::Held { receipt })),
                 None => recorded.stored.contains(&receipt).then_some(Ok(Arrival::First { receipt })),
             };
             item.is_open()
@@ -170,7 +171,9 @@ impl Committer {
             .into_iter()
             .partition(|classified| classified.receipt == rest[classified.place].id);
         for classified in ours {
-            open[classified.place].outcome = Some(Ok(Arrival::First { receipt: classified.receipt }));
+            let receipt = classified.receipt;
+            let arrival = if classified.is_held { Arrival::Held { receipt } } else { Arrival::First { receipt } };
+            open[classified.place].outcome = Some(Ok(arrival));
         }
         if seen.is_empty() {
             return Ok(());
@@ -199,8 +202,8 @@ impl Committer {
                 // Of several requests in one batch the first has done it.
                 deliveries.iter_mut().for_each(|one| one.is_revived = revived.remove(&one.delivery).is_some());
             }
-            let (receipt, first_received_at) = (classified.receipt, classified.first_received_at);
-            let seen_before = SeenBefore { receipt, first_received_at, deliveries };
+            let Classified { receipt, first_received_at, is_held, .. } = **classified;
+            let seen_before = SeenBefore { receipt, first_received_at, is_held, deliveries };
             open[classified.place].outcome = Some(Ok(match classified.kind {
                 ArrivalKind::Conflict => Arrival::Conflict(seen_before),
                 ArrivalKind::Duplicate | ArrivalKind::First => Arrival::Duplicate(seen_before),

@@ -147,6 +147,16 @@ impl Routes {
         }
         plan
     }
+
+    /// The delivery that one route makes of an event, whether it matches or not; `None` when the source has no such route.
+    #[must_use]
+    pub fn plan_only(&self, source: &SourceName, event: &Event<'_>, route: &RouteName) -> Option<Plan> {
+        let rules = self.by_source.get(source)?;
+        let rule = rules.rules.iter().find(|rule| rule.name == *route)?;
+        let mut plan = Plan::default();
+        plan.add(rule, event, &Facts::of(event, source, &self.language, &rules.pointers));
+        Some(plan)
+    }
 }
 
 impl Rules {

@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
+
 use super::{Context, rules::last_words};
 use crate::{
     blueprint::Blueprint,
@@ -13,7 +15,9 @@ use crate::{
         Result, deliveries,
         deliveries::{Claim, LastWords, Lease, Settlement},
         jobs::{RunAt, Work},
-        lanes, turns,
+        lanes,
+        pauses::bring_forward_if_resumed,
+        turns,
         turns::{Asking, Turn},
     },
 };
@@ -146,6 +150,7 @@ impl Turns<'_> {
                 Turn::Wait(until) => return self.replace_job(RunAt::At(until), Step::Parked).await,
                 Turn::More if !asking.may_run => return self.replace_job(RunAt::Now, Step::HandedOver).await,
                 Turn::More => self.ask(asking).await?,
+                Turn::Paused { until, route, destination } => return self.pause(until, &route, &destination).await,
                 Turn::Unplaced { delivery, token, destination } => {
                     self.note_unplaced(delivery, token, &destination).await?;
                     return self.replace_job(RunAt::After(DESTINATION_WAIT), Step::Parked).await;
@@ -183,8 +188,23 @@ impl Turns<'_> {
         Ok(())
     }
 
+    /// Parks the job until a resume brings it forward. One that came before the job was parked did not find it: so look again.
+    async fn pause(&self, until: DateTime<Utc>, route: &str, destination: &str) -> Result<Step> {
+        let fresh = JobId::new();
+        let step = self.replace_job_with(fresh, RunAt::At(until), Step::Parked).await?;
+        let mut conn = self.ctx.pool.acquire().await?;
+        if bring_forward_if_resumed(&mut conn, fresh, route, destination).await? {
+            self.ctx.doorbell.ring();
+        }
+        Ok(step)
+    }
+
     async fn replace_job(&self, run_at: RunAt, then: Step) -> Result<Step> {
-        let (old, fresh) = (self.job.to_string(), JobId::new());
+        self.replace_job_with(JobId::new(), run_at, then).await
+    }
+
+    async fn replace_job_with(&self, fresh: JobId, run_at: RunAt, then: Step) -> Result<Step> {
+        let old = self.job.to_string();
         let mut conn = self.ctx.pool.acquire().await?;
         crash_point("before_next_job")?;
         let is_done = match self.work {

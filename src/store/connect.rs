@@ -65,12 +65,29 @@ pub async fn connect(
     database: &config::Database,
     application: &str,
 ) -> Result<PgPool, StoreError> {
+    open(pin(options, application), database).await
+}
+
+/// Opens a pool for operators, whose questions may be expensive: a statement that takes longer than 10 s is given up, so that
+/// a search never stands in the way of the work for longer.
+///
+/// # Errors
+/// The first connection's.
+pub async fn connect_for_operators(
+    options: PgConnectOptions,
+    database: &config::Database,
+    application: &str,
+) -> Result<PgPool, StoreError> {
+    open(pin(options, application).options([("statement_timeout", "10s")]), database).await
+}
+
+async fn open(options: PgConnectOptions, database: &config::Database) -> Result<PgPool, StoreError> {
     let pool = guarded(PgPoolOptions::new())
         .max_connections(database.connections_max)
         .acquire_timeout(database.acquire_timeout)
-        .connect_lazy_with(pin(options.clone(), application));
+        .connect_lazy_with(options.clone());
     // Outside of the pool, which would try again until its time-out and then say only that time was up.
-    let first = pin(options, application).connect().await.map_err(explain)?;
+    let first = options.connect().await.map_err(explain)?;
     sqlx::Connection::close(first).await?;
     Ok(pool)
 }

@@ -3,7 +3,9 @@
 //! A function takes a connection and never begins or commits: the caller owns the transaction. Times that decide
 //! anything are the database's (`oncehook.now()`).
 
+pub mod audit;
 pub mod boot_check;
+pub mod call_off;
 pub mod command_status;
 pub mod connect;
 pub mod deliveries;
@@ -17,11 +19,14 @@ pub mod lane_list;
 pub mod lanes;
 pub mod migrate;
 pub mod outbox;
+pub mod pauses;
 pub mod pool;
+pub mod promotions;
 pub mod receipt_list;
 pub mod receipt_story;
 pub mod record_new;
 pub mod record_seen_before;
+pub mod replays;
 pub mod rescue;
 pub mod revive;
 pub mod sql_functions;

@@ -15,6 +15,8 @@ use crate::domain::{Fingerprint, Flag, NewReceipt, OrderingKey, ReceiptId, Versi
 pub struct Recorded {
     /// The receipts that were written.
     pub stored: HashSet<ReceiptId>,
+    /// Those of them that are held as suspected replays.
+    pub held: HashSet<ReceiptId>,
     /// Those that were not, since their bytes had come before under another id, and the earlier receipt.
     pub rejected: HashMap<ReceiptId, ReceiptId>,
 }
@@ -71,7 +73,10 @@ pub async fn record_new(conn: &mut PgConnection, batch: &[&NewReceipt]) -> crate
     let mut recorded = Recorded::default();
     for row in rows {
         match row.rejected_for {
-            None => drop(recorded.stored.insert(row.id.into())),
+            None => {
+                recorded.stored.insert(row.id.into());
+                recorded.held.extend(row.is_held.then_some(ReceiptId::from(row.id)));
+            }
             Some(earlier) => drop(recorded.rejected.insert(row.id.into(), earlier.into())),
         }
     }

@@ -30,7 +30,7 @@ suspected as (
     window same_bytes as (partition by u.source, u.body_digest order by u.place)
 ),
 unseen as (
-    select u.*, s.replay_of
+    select u.*, s.replay_of, s.replay_of is not null and u.replay_guard = 'hold' as is_held
     from unheard u left join suspected s on s.id = u.id
     where s.replay_of is null or u.replay_guard <> 'reject'
 ),
@@ -41,7 +41,7 @@ planned as (
          with ordinality
          as p (receipt_id, delivery, route, destination, ordering_key, job_id, delivery_text, by_event,
                hold_seconds, place)
-    join unseen u on u.id = p.receipt_id
+    join unseen u on u.id = p.receipt_id and not u.is_held
 ),
 heads as (
     select distinct on (route, ordering_key) route, ordering_key, job_id
@@ -62,18 +62,19 @@ stored as (
     insert into oncehook.receipts (id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time,
                                    event_time_path, received_at, body_digest, normalised_digest, body_bytes,
                                    secret_fingerprint, signed_at, remote_address, flags, version, version_scale, version_from,
-                                   version_to, chain_first, is_watched, replay_of)
+                                   version_to, chain_first, is_watched, replay_of, held_since)
     select id, source, delivery_id, hook_scope, hook_id, event_type, ordering_key, event_time, event_time_path, received_at,
            body_digest, normalised_digest, octet_length(body), secret_fingerprint, signed_at, remote_address,
            case when flags = '' then '{}' else string_to_array(flags, e'\x1f') end
-           || case when replay_of is null then '{}'::text[] else '{suspected_replay}' end,
+           || case when replay_of is null then '{}'::text[] else '{suspected_replay}' end
+           || case when is_held then array['held: nothing is delivered until an operator releases it'] else '{}' end,
            version::bigint[], version_scale, version_from, version_to, chain_first,
-           replay_guard <> 'off', replay_of
+           replay_guard <> 'off', replay_of, case when is_held then oncehook.now() end
     from unseen
     where (select count(*) from opened) >= 0  -- the lanes are locked before the first receipt
     order by source, delivery_id, hook_scope, place
     on conflict on constraint receipts_identity do nothing
-    returning id
+    returning id, held_since
 ),
 kept as (
     insert into oncehook.payloads (receipt_id, headers, body)
@@ -106,7 +107,7 @@ rung as (
           from planned p join stored s on s.id = p.receipt_id
           where p.ordering_key is null) j
 )
-select id as "id!", null::uuid as rejected_for from stored
+select id as "id!", null::uuid as rejected_for, held_since is not null as "is_held!" from stored
 union all
-select s.id, s.replay_of from suspected s join unheard u on u.id = s.id
+select s.id, s.replay_of, false from suspected s join unheard u on u.id = s.id
 where s.replay_of is not null and u.replay_guard = 'reject'

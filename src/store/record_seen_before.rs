@@ -21,6 +21,8 @@ pub struct Classified {
     pub first_received_at: DateTime<Utc>,
     /// Duplicate or conflict.
     pub kind: ArrivalKind,
+    /// Whether that one is held as a suspected replay.
+    pub is_held: bool,
     /// Whether it brought what the receipt holds. Through another hook a duplicate may bring something else.
     pub is_same_payload: bool,
 }
@@ -36,7 +38,8 @@ pub async fn classify_seen_before(
 ) -> crate::store::Result<Vec<Classified>> {
     let rows = sqlx::query!(
         r#"
-        select i.place as "place!", r.id, r.received_at, r.normalised_digest = i.normalised_digest as "is_same!",
+        select i.place as "place!", r.id, r.received_at, r.held_since is not null as "is_held!",
+               r.normalised_digest = i.normalised_digest as "is_same!",
                (r.normalised_digest = i.normalised_digest
                 or (r.hook_id is not null and i.hook_id is not null and r.hook_id <> i.hook_id)) as "is_duplicate!"
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[]) with ordinality
@@ -60,6 +63,7 @@ pub async fn classify_seen_before(
             place: usize::try_from(row.place - 1).expect("ordinality counts from 1"),
             receipt: row.id.into(),
             first_received_at: row.received_at,
+            is_held: row.is_held,
             kind: if row.is_duplicate { ArrivalKind::Duplicate } else { ArrivalKind::Conflict },
             is_same_payload: row.is_same,
         })

@@ -1,7 +1,7 @@
 //! A worker's turn, one round trip each: settle what ended, claim what is next.
 //!
-//! Calls the functions of `migrations/0004_order_and_exactly_once.sql` and reads what they say. Each call is one transaction of its own,
-//! unless the caller has one open.
+//! Calls the functions of `migrations/0004_order_and_exactly_once.sql` and `0006_operators.sql` and reads what they say. Each
+//! call is one transaction of its own, unless the caller has one open.
 
 use std::time::Duration;
 
@@ -63,6 +63,16 @@ pub enum Turn {
         token: i32,
         /// The rule that asked for it.
         route: RouteName,
+    },
+    /// The head's route or destination is paused; the head has a note that says so. Look again at this time, unless a
+    /// resume brings the job forward.
+    Paused {
+        /// When to look again.
+        until: DateTime<Utc>,
+        /// The rule that asked for the head.
+        route: String,
+        /// Where it wants to go.
+        destination: String,
     },
     /// The head's destination is none of `destinations`.
     Unplaced {
@@ -203,6 +213,9 @@ impl TurnRow {
             ("more", ..) => Some(Turn::More),
             ("blocked", ..) => Some(Turn::Blocked),
             ("wait", _, Some(until)) => Some(Turn::Wait(until)),
+            ("paused", _, Some(until)) => {
+                Some(Turn::Paused { until, route: filled(self.route)?, destination: filled(self.destination)? })
+            }
             ("lease_over", Some((delivery, token)), _) => {
                 Some(Turn::LeaseOver { delivery, token, route: read(&filled(self.route)?)? })
             }

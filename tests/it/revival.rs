@@ -26,7 +26,7 @@ async fn finished(bench: &RecordBench, key: Option<&str>, state: &str) {
 fn standings(result: Result<Arrival, RecordError>) -> Vec<Standing> {
     match result.unwrap() {
         Arrival::Duplicate(seen) | Arrival::Conflict(seen) => seen.deliveries,
-        Arrival::First { .. } | Arrival::Replay { .. } => panic!("it was seen before"),
+        Arrival::First { .. } | Arrival::Held { .. } | Arrival::Replay { .. } => panic!("it was seen before"),
     }
 }
 

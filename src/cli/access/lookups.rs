@@ -12,9 +12,7 @@ use crate::{
         DeliveryQuery, DestinationLine, Found, FoundDelivery, LaneQuery, OperateError, Page, PageRequest, Paused,
         PayloadText, ReceiptQuery, RouteLine, SourceLine, Why,
     },
-    store::{
-        delivery_list::DeliveryLine, lane_list::LaneLine, receipt_list::ReceiptLine, receipt_story::ReceiptStory,
-    },
+    store::{delivery_list::DeliveryLine, lane_list::LaneLine, receipt_list::ReceiptLine, receipt_story::ReceiptStory},
 };
 
 /// Receipts that share an id of the provider's are listed up to so many: one a source or hook is usual.

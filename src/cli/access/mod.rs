@@ -1,12 +1,14 @@
 //! The way to an appliance: the database itself, or, with `--url`, an appliance elsewhere through its API. One method an
 //! operation, with the same answers either way, so that a command need not know which it is.
 
+mod address;
 mod changes;
 mod local;
 mod lookups;
 mod problem;
 mod remote;
 
+pub use self::lookups::ConflictTexts;
 use self::{local::LocalDesk, remote::Client};
 use super::Globals;
 

@@ -80,7 +80,9 @@ pub(super) fn version_hint(theirs: Option<&str>) -> String {
             ". It tells no version: is --url the operator's port (8081, not the one for webhooks) of an Oncehook that is not much older \
              than this one, {ours}?"
         ),
-        Some(same) if same == ours => ". It has the same version as this program: this is a defect, please report it".to_owned(),
+        Some(same) if same == ours => {
+            ". It has the same version as this program: this is a defect, please report it".to_owned()
+        }
         Some(theirs) => format!(". It runs Oncehook {theirs}, this is {ours}: use a command line of its version"),
     }
 }

@@ -8,7 +8,10 @@ use reqwest::{Method, Response, StatusCode, header};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::problem::{self, Told};
+use super::{
+    address,
+    problem::{self, Told},
+};
 use crate::{
     cli::{
         globals::Remote,
@@ -58,13 +61,10 @@ enum Tried {
 impl Client {
     /// Reads the token and prepares the connection.
     pub(super) fn of(url: &url::Url, options: &Remote) -> anyhow::Result<Self> {
-        anyhow::ensure!(
-            matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none(),
-            "--url must be http://HOST:PORT or https://…, the operator's port, without a user: the token goes into --token-file"
-        );
-        let token = token(options)?;
-        if token.is_some() && url.scheme() == "http" && !is_this_machine(url) {
-            eprintln!("note: the token goes to {} unencrypted: use https, or a tunnel", url.host_str().unwrap_or("-"));
+        address::check(url)?;
+        let token = address::token(options)?;
+        if token.is_some() {
+            address::warn_if_open(url);
         }
         let mut base = url.clone();
         base.set_query(None);
@@ -129,7 +129,7 @@ impl Client {
             let mut segments = url.path_segments_mut().ok().context("--url must have a host")?;
             segments.pop_if_empty().extend(["api", "v1"]).extend(path);
         }
-        let pairs = query_pairs(query)?;
+        let pairs = address::query_pairs(query)?;
         if !pairs.is_empty() {
             url.query_pairs_mut().extend_pairs(pairs);
         }
@@ -142,7 +142,10 @@ impl Client {
             match serde_json::from_slice(&body) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => {
-                    let of = format!("{} answered {status} with something that this version cannot read: {error}", request.url.path());
+                    let of = format!(
+                        "{} answered {status} with something that this version cannot read: {error}",
+                        request.url.path()
+                    );
                     anyhow::bail!("{of}{}", self.version_hint().await);
                 }
             }
@@ -170,7 +173,9 @@ impl Client {
                     tries += 1;
                 }
                 Tried::Lost(why, _) if request.idempotency_key.is_some() => {
-                    return Err(why.context("whether the order was carried out is not known: look before you give it again"));
+                    return Err(
+                        why.context("whether the order was carried out is not known: look before you give it again")
+                    );
                 }
                 Tried::Lost(why, _) => return Err(why),
             }
@@ -198,7 +203,10 @@ impl Client {
             Ok(response) => response,
             Err(error) => {
                 let why = format!("no answer from {}: {}", self.authority(), causes(&error));
-                return Ok(Tried::Lost(anyhow::anyhow!("{why} (is this the operator's port of a running oncehook?)"), None));
+                return Ok(Tried::Lost(
+                    anyhow::anyhow!("{why} (is this the operator's port of a running oncehook?)"),
+                    None,
+                ));
             }
         };
         self.received(response).await
@@ -248,39 +256,6 @@ fn is_for_now(status: StatusCode) -> bool {
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT
     )
-}
-
-fn is_this_machine(url: &url::Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
-fn token(options: &Remote) -> anyhow::Result<Option<SecretString>> {
-    if let Some(token) = &options.token {
-        return Ok(Some(token.clone()).filter(|token| !token.expose_secret().is_empty()));
-    }
-    let Some(path) = &options.token_file else { return Ok(None) };
-    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read --token-file {}", path.display()))?;
-    let token = text.trim();
-    anyhow::ensure!(!token.is_empty(), "--token-file {} is empty: put the token there", path.display());
-    Ok(Some(token.into()))
-}
-
-/// The fields of a query that are set, each as text.
-fn query_pairs(query: &impl Serialize) -> anyhow::Result<Vec<(String, String)>> {
-    let serde_json::Value::Object(fields) = serde_json::to_value(query).context("failed to write a query")? else {
-        return Ok(Vec::new());
-    };
-    let pair = |(name, value)| match value {
-        serde_json::Value::Null => None,
-        serde_json::Value::String(text) => Some((name, text)),
-        other => Some((name, other.to_string())),
-    };
-    Ok(fields.into_iter().filter_map(pair).collect())
 }
 
 #[cfg(test)]

@@ -42,8 +42,7 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
         ..LaneQuery::default()
     };
     access::with(globals, async |access| {
-        let page =
-            async |cursor, limit| access.lanes(&LaneQuery { cursor, limit: Some(limit), ..query.clone() }).await;
+        let page = async |cursor, limit| access.lanes(&LaneQuery { cursor, limit: Some(limit), ..query.clone() }).await;
         let found = options.listing.collect(page).await?;
         print_list(&found, globals, |lines| view(lines, globals.palette()))
     })
@@ -123,7 +122,8 @@ mod tests {
     #[test]
     fn nothing_hostile_reaches_the_terminal() {
         for text in HOSTILE {
-            let shown = view(&[LaneLine { ordering_key: (*text).to_owned(), ..line() }], Palette::plain()).replace('\n', "");
+            let shown =
+                view(&[LaneLine { ordering_key: (*text).to_owned(), ..line() }], Palette::plain()).replace('\n', "");
             assert_eq!(Visible(&shown).to_string(), shown, "for {text:?}");
         }
     }

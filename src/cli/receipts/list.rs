@@ -59,9 +59,8 @@ pub(super) async fn search(options: SearchOptions, globals: &Globals) -> anyhow:
 
 async fn list(query: ReceiptQuery, listing: &Listing, globals: &Globals) -> anyhow::Result<ExitCode> {
     access::with(globals, async |access| {
-        let page = async |cursor, limit| {
-            access.receipts(&ReceiptQuery { cursor, limit: Some(limit), ..query.clone() }).await
-        };
+        let page =
+            async |cursor, limit| access.receipts(&ReceiptQuery { cursor, limit: Some(limit), ..query.clone() }).await;
         let found = listing.collect(page).await?;
         print_list(&found, globals, |lines| view(lines, globals.palette()))
     })

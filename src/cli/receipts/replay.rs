@@ -56,7 +56,11 @@ pub async fn release(id: &str, reason: &Reason, globals: &Globals) -> anyhow::Re
 /// # Errors
 /// When standard output takes no more.
 pub fn print_replayed(replayed: &Replayed, globals: &Globals) -> anyhow::Result<ExitCode> {
-    if globals.json { print_json(replayed)? } else { print(&view(replayed, globals.palette()))? }
+    if globals.json {
+        print_json(replayed)?
+    } else {
+        print(&view(replayed, globals.palette()))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -131,7 +131,7 @@ mod tests {
         let story = sample::stale_story();
         let json = StoryJson { verdict: verdict(&story), story: &story, payload: None };
         let json = serde_json::to_value(&json).unwrap();
-        insta::assert_snapshot!(json["version"], @r#"{"scale":"repository.pushed_at","parts":[1767607198000000],"from":null,"to":"6dcb09b5b57875f334f61aebed695e2e4193db5e","chain_first":false,"in_words":"repository.pushed_at 2026-01-05 09:59:58, leads from nothing to 6dcb09b5b578"}"#);
+        insta::assert_snapshot!(json["version"], @r#"{"scale":"repository.pushed_at","parts":[1767607198000000],"from":null,"to":"6dcb09b5b57875f334f61aebed695e2e4193db5e","chain_first":true,"in_words":"repository.pushed_at 2026-01-05 09:59:58, leads from nothing to 6dcb09b5b578"}"#);
         insta::assert_snapshot!(json["deliveries"][0]["stale"], @r#"{"against":"rcp_01ke6vafet00000000000000r2","why":"stale: repository.pushed_at 09:59:58 is older than 10:00:00 applied by rcp_01ke6vafet00000000000000r2"}"#);
     }
 

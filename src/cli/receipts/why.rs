@@ -27,7 +27,11 @@ pub(super) async fn run(options: &Options, globals: &Globals) -> anyhow::Result<
     access::with(globals, async |access| {
         let receipt = one_receipt(access, &options.id, options.source.as_deref()).await?;
         let why = access.why(receipt).await?;
-        if globals.json { print_json(&why)? } else { print(&view(&why, globals.palette()))? }
+        if globals.json {
+            print_json(&why)?
+        } else {
+            print(&view(&why, globals.palette()))?
+        }
         Ok(ExitCode::SUCCESS)
     })
     .await
@@ -37,18 +41,28 @@ fn view(why: &Why, palette: Palette) -> String {
     let mut lines = vec![palette.paint(Paint::Strong, &format!("receipt {}", why.receipt)), String::new()];
     lines.push(format!("  {}", Visible(&why.verified)));
     lines.extend(why.identified.iter().map(|sentence| format!("  {}", Visible(sentence))));
-    lines.extend(why.remarks.iter().map(|sentence| format!("  {}", palette.paint(Paint::Waiting, &Visible(sentence).to_string()))));
+    lines.extend(
+        why.remarks
+            .iter()
+            .map(|sentence| format!("  {}", palette.paint(Paint::Waiting, &Visible(sentence).to_string()))),
+    );
     lines.extend([String::new(), "routes, as they are now".to_owned()]);
     if why.routes.is_empty() {
         lines.push("  none takes from this source".to_owned());
     }
     for route in &why.routes {
-        let verdict = if route.matches { palette.paint(Paint::Good, "matches") } else { palette.paint(Paint::Faint, "does not match") };
+        let verdict = if route.matches {
+            palette.paint(Paint::Good, "matches")
+        } else {
+            palette.paint(Paint::Faint, "does not match")
+        };
         lines.push(format!("  {} {verdict}: {}", Visible(&route.route), Visible(&route.why)));
         match (&route.delivery, &route.standing) {
             (Some(delivery), Some(standing)) => lines.push(format!("    {delivery}: {}", Visible(standing))),
             (Some(delivery), None) => lines.push(format!("    {delivery}")),
-            (None, _) if route.matches => lines.push("    no delivery: \"oncehook receipts replay\" plans one".to_owned()),
+            (None, _) if route.matches => {
+                lines.push("    no delivery: \"oncehook receipts replay\" plans one".to_owned())
+            }
             (None, _) => {}
         }
     }

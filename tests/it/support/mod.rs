@@ -7,6 +7,7 @@ mod clock;
 pub mod cluster;
 pub mod connection;
 pub mod database;
+pub mod desk;
 pub mod destination;
 pub mod evidence;
 pub mod invariants;

@@ -108,6 +108,7 @@ pub fn event(delivery_id: &str, key: Option<&str>, body: &str) -> NewReceipt {
 pub fn word(result: &Result<Arrival, RecordError>) -> &'static str {
     match result {
         Ok(Arrival::First { .. }) => "accepted",
+        Ok(Arrival::Held { .. }) => "held",
         Ok(Arrival::Duplicate(_)) => "duplicate",
         Ok(Arrival::Conflict(_)) => "conflict",
         Ok(Arrival::Replay { .. }) => "replay",
