@@ -20,6 +20,7 @@ mod drill;
 mod drill_checker;
 mod embed;
 mod event_order;
+mod fixtures;
 mod freshness;
 mod handlers;
 mod holding;
