@@ -65,7 +65,12 @@ pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCod
         None => print_bytes(&file)?,
         Some(path) => {
             write(path, &file, options.force)?;
-            eprintln!("wrote {}: {}, {} of them the body", path.display(), count(file.len(), "byte", "bytes"), fixture.body.len());
+            eprintln!(
+                "wrote {}: {}, {} of them the body",
+                path.display(),
+                count(file.len(), "byte", "bytes"),
+                fixture.body.len()
+            );
             if options.expect {
                 let path = expectations_beside(path);
                 write(&path, expectations_of(&story).to_toml().as_bytes(), options.force)?;
@@ -101,13 +106,17 @@ fn make(payload: &PayloadText, options: &Options) -> anyhow::Result<(Fixture, Ve
         if tokens.len() > TOLD_MAX {
             told.push(format!("{} more", tokens.len() - TOLD_MAX));
         }
-        let what = if options.redact_body { "blotted out" } else { "looks secret (in the body --redact-body blots it out)" };
+        let what =
+            if options.redact_body { "blotted out" } else { "looks secret (in the body --redact-body blots it out)" };
         notes.push(format!("{what}: {}", told.join("; ")));
     }
     if options.mask_personal {
         let (masked, changes) = fixture.masked().context("--mask-personal")?;
         fixture = masked;
-        notes.push(format!("masked persons in {}; look yourself whether that is all", count(changes, "place", "places")));
+        notes.push(format!(
+            "masked persons in {}; look yourself whether that is all",
+            count(changes, "place", "places")
+        ));
     }
     Ok((fixture, notes))
 }
@@ -115,9 +124,15 @@ fn make(payload: &PayloadText, options: &Options) -> anyhow::Result<(Fixture, Ve
 fn write(path: &Path, file: &[u8], may_overwrite: bool) -> anyhow::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true);
-    if may_overwrite { options.create(true).truncate(true) } else { options.create_new(true) };
+    if may_overwrite {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
     let opened = options.open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => anyhow::anyhow!("{} is there already: --force overwrites it", path.display()),
+        std::io::ErrorKind::AlreadyExists => {
+            anyhow::anyhow!("{} is there already: --force overwrites it", path.display())
+        }
         _ => anyhow::Error::new(error).context(format!("failed to write {}", path.display())),
     });
     opened?.write_all(file).with_context(|| format!("failed to write {}", path.display()))
@@ -161,6 +176,9 @@ mod tests {
         deliveries = 1
         final_state = "succeeded"
         "#);
-        assert_eq!(expectations_beside(Path::new("a/pull_request.opened.http")), Path::new("a/pull_request.opened.expect.toml"));
+        assert_eq!(
+            expectations_beside(Path::new("a/pull_request.opened.http")),
+            Path::new("a/pull_request.opened.expect.toml")
+        );
     }
 }

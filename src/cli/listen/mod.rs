@@ -93,7 +93,11 @@ async fn listen(access: &Access, options: &Options, forwarder: &mut Forwarder) -
             Err(error) if matches!(exit_code(&error), USAGE | NOT_ALLOWED) => return Err(error),
             Err(error) => {
                 wait = (wait * 2).min(WAIT_MAX);
-                eprintln!("the appliance cannot be asked, next try in {}: {}", humantime::format_duration(wait), Visible(&format!("{error:#}")));
+                eprintln!(
+                    "the appliance cannot be asked, next try in {}: {}",
+                    humantime::format_duration(wait),
+                    Visible(&format!("{error:#}"))
+                );
             }
         }
     }
@@ -114,7 +118,10 @@ fn seals(options: &Options, globals: &Globals) -> anyhow::Result<Option<Seals>> 
             seals.insert(name.as_str().to_owned(), seal);
         }
     }
-    anyhow::ensure!(!seals.is_empty(), "--sign: the configuration here has no secret for the source: name one with --secret-env");
+    anyhow::ensure!(
+        !seals.is_empty(),
+        "--sign: the configuration here has no secret for the source: name one with --secret-env"
+    );
     Ok(Some(seals))
 }
 

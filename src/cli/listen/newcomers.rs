@@ -33,7 +33,8 @@ impl Newcomers {
 
     /// What passes the filter and was not seen yet, oldest first. It counts as seen then.
     pub(super) async fn look(&mut self, access: &Access, filter: &ReceiptQuery) -> anyhow::Result<Vec<ReceiptLine>> {
-        let mut query = ReceiptQuery { since: Some(self.newest - OVERLAP), limit: Some(PAGE_LIMIT_MAX), ..filter.clone() };
+        let mut query =
+            ReceiptQuery { since: Some(self.newest - OVERLAP), limit: Some(PAGE_LIMIT_MAX), ..filter.clone() };
         let mut lines = Vec::new();
         for _ in 0..PAGES_MAX {
             let page = access.receipts(&query).await?;

@@ -70,7 +70,8 @@ pub(super) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let failed = || format!("failed to read the folder {}", folder.display());
     anyhow::ensure!(depth > 0, "{} is too deep: more than {DEPTH_MAX} folders", folder.display());
-    let mut entries = std::fs::read_dir(folder).with_context(failed)?.collect::<Result<Vec<_>, _>>().with_context(failed)?;
+    let mut entries =
+        std::fs::read_dir(folder).with_context(failed)?.collect::<Result<Vec<_>, _>>().with_context(failed)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         // A link to a folder is not followed: it may lead back.
@@ -163,7 +164,8 @@ mod tests {
         }
         std::os::unix::fs::symlink(folder.path(), at("b/loop")).unwrap();
         let found: Vec<_> = find(&[folder.path().to_owned()]).unwrap();
-        let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).unwrap().to_str().unwrap()).collect();
+        let names: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(folder.path()).unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["a.http", "b/1.http", "b/2.http", "b/c/3.http"]);
         assert!(find(&[at("b/c"), at("nothing")]).is_err());
         std::fs::create_dir(at("empty")).unwrap();

@@ -91,7 +91,9 @@ pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCod
     };
     if let (Some(piece), None) = (needs(|expectations| expectations.need_sink()), options.sink) {
         let file = piece.path.display();
-        return Err(Failure::usage(format!("what {file} expects of calls can only be counted with --sink ADDRESS")).into());
+        return Err(
+            Failure::usage(format!("what {file} expects of calls can only be counted with --sink ADDRESS")).into()
+        );
     }
     let sink = match options.sink {
         Some(listen) => Some(Sink::start(listen).await?),
@@ -107,7 +109,7 @@ pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCod
     let needs_access = needs(|expectations| expectations.need_receipt()).is_some();
     // Opened before anything is sent: without it there would be no verdict.
     let access = if needs_access { Some(Access::of(globals).await?) } else { None };
-    let sendings = sending::send(client(connections, ANSWER_TIMEOUT)?, Arc::clone(&pieces), turns, pace).await;
+    let sendings = sending::send(client(connections, ANSWER_TIMEOUT)?, Arc::clone(&pieces), turns, pace).await?;
     let cases = if options.expect {
         Some(suite::judge(&pieces, &sendings, access.as_ref(), sink.as_ref()).await)
     } else {

@@ -73,7 +73,12 @@ impl Report {
             lines.push(self.load.view());
             let failures = self.failures.iter().take(LISTED_MAX);
             lines.extend(failures.map(|failed| {
-                format!("failed: {} ({}): {}", Visible(&failed.file), Visible(&failed.delivery_id), Visible(&failed.answer))
+                format!(
+                    "failed: {} ({}): {}",
+                    Visible(&failed.file),
+                    Visible(&failed.delivery_id),
+                    Visible(&failed.answer)
+                )
             }));
             if self.failures.len() > LISTED_MAX {
                 lines.push(format!("… and {} more", self.failures.len() - LISTED_MAX));
@@ -116,7 +121,12 @@ pub(super) mod tests {
             expected: expected.to_owned(),
             found: found.to_owned(),
         };
-        let case = |file: &str, has_expectations, misses| Case { file: file.to_owned(), took_ms: 1_234, has_expectations, misses };
+        let case = |file: &str, has_expectations, misses| Case {
+            file: file.to_owned(),
+            took_ms: 1_234,
+            has_expectations,
+            misses,
+        };
         vec![
             case("fixtures/github/push.http", true, vec![]),
             case(

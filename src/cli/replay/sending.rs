@@ -9,9 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::Client;
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+    task::JoinSet,
+};
 
 use super::{folder::Piece, plan::Turn};
 use crate::{
@@ -66,7 +71,17 @@ struct Round {
 }
 
 /// Sends all turns.
-pub(super) async fn send(client: Client, pieces: Arc<Vec<Piece>>, turns: Vec<Turn>, pace: Pace) -> Sendings {
+///
+/// # Errors
+/// When Ctrl-C cannot be listened for.
+pub(super) async fn send(
+    client: Client,
+    pieces: Arc<Vec<Piece>>,
+    turns: Vec<Turn>,
+    pace: Pace,
+) -> anyhow::Result<Sendings> {
+    // Before the first request: from then on nothing may be lost.
+    let mut interrupts = signal(SignalKind::interrupt()).context("failed to listen for Ctrl-C")?;
     let (stop, stopped) = watch::channel(false);
     let planned = turns.len();
     let round = Arc::new(Round {
@@ -93,14 +108,14 @@ pub(super) async fn send(client: Client, pieces: Arc<Vec<Piece>>, turns: Vec<Tur
                 None => break,
             },
             // A second one gives up the answers that are still to come.
-            _ = tokio::signal::ctrl_c() => if stop.send_replace(true) { break },
+            _ = interrupts.recv() => if stop.send_replace(true) { break },
         }
     }
     round.progress.finish_and_clear();
     sent.sort_by_key(|(place, _)| *place);
     let was_stopped = sent.len() < planned;
     let sent = sent.into_iter().map(|(_, sent)| sent).collect();
-    Sendings { sent, took: round.began.elapsed(), connections: pace.connections, was_stopped }
+    Ok(Sendings { sent, took: round.began.elapsed(), connections: pace.connections, was_stopped })
 }
 
 impl Round {

@@ -30,7 +30,8 @@ impl Sink {
     /// # Errors
     /// When the address is not free.
     pub(super) async fn start(listen: SocketAddr) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(listen).await.with_context(|| format!("--sink: failed to listen on {listen}"))?;
+        let listener =
+            TcpListener::bind(listen).await.with_context(|| format!("--sink: failed to listen on {listen}"))?;
         let calls: Arc<Mutex<Calls>> = Arc::default();
         let counted = Arc::clone(&calls);
         let server = tokio::spawn(serve(listener, move |call| {

@@ -126,7 +126,8 @@ fn misses_of_answer(sent: &Sent) -> Vec<Miss> {
 
 /// A redelivery is answered as one, or refused as its first was.
 fn miss_of_copy(first: &Sent, copy: &Sent) -> Option<Miss> {
-    let refused = |sent: &Sent| sent.answer.as_ref().ok().filter(|answer| !answer.is_success()).map(|answer| answer.status);
+    let refused =
+        |sent: &Sent| sent.answer.as_ref().ok().filter(|answer| !answer.is_success()).map(|answer| answer.status);
     match &copy.answer {
         Ok(answer) if answer.is_success() && answer.word().as_deref() == Some("duplicate") => None,
         Ok(_) if refused(first).is_some() && refused(first) == refused(copy) => None,

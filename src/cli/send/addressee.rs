@@ -74,7 +74,10 @@ pub(in crate::cli) fn choose_source<'a>(
 ///
 /// # Errors
 /// When the source has no secret yet, or the given one is not usable.
-pub(in crate::cli) fn choose_seal(source: &Source, options: &SecretOptions) -> anyhow::Result<Option<(Scheme, Secret)>> {
+pub(in crate::cli) fn choose_seal(
+    source: &Source,
+    options: &SecretOptions,
+) -> anyhow::Result<Option<(Scheme, Secret)>> {
     let scheme = source.scheme.unwrap_or(source.provider.default_scheme());
     if let Some(given) = options.read(scheme)? {
         return Ok(Some((scheme, given)));

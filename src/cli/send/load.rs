@@ -62,7 +62,11 @@ pub(in crate::cli) async fn run_load(
 
 impl LoadReport {
     /// Counts what was measured.
-    pub(in crate::cli) fn of(samples: Vec<(Duration, Result<Answer, String>)>, concurrency: usize, took: Duration) -> Self {
+    pub(in crate::cli) fn of(
+        samples: Vec<(Duration, Result<Answer, String>)>,
+        concurrency: usize,
+        took: Duration,
+    ) -> Self {
         let mut times: Vec<Duration> = samples.iter().map(|(time, _)| *time).collect();
         times.sort_unstable();
         let mut answers = BTreeMap::new();

@@ -192,7 +192,9 @@ fn time_from(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
         (_, Some(ahead)) => while_of(ahead).and_then(|ahead| now.checked_add_signed(ahead)),
         _ => None,
     };
-    time.ok_or_else(|| "write a time such as 2026-01-05T10:00:00Z, or how long before or after now: -5m, +1h".to_owned())
+    time.ok_or_else(|| {
+        "write a time such as 2026-01-05T10:00:00Z, or how long before or after now: -5m, +1h".to_owned()
+    })
 }
 
 fn delivery_id(text: &str) -> Result<String, String> {
