@@ -1,4 +1,4 @@
-//! JUnit XML: what CI systems show. Pure. Written here rather than with a library: it is one element with three attributes.
+//! `JUnit` XML: what CI systems show. Pure. Written here rather than with a library: it is one element with three attributes.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

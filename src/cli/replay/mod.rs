@@ -28,7 +28,7 @@ use super::{
     output::{print, print_json},
     send::addressee::SecretOptions,
 };
-use crate::{config::parse_rate, domain::SourceName};
+use crate::{config::parse_rate, domain::SourceName, fixture::expect::Expectations};
 
 /// How long to wait for an answer, as "oncehook send" does.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -75,7 +75,7 @@ pub struct Options {
     /// Writes TAP 14 instead of a table.
     #[arg(long, requires = "expect", conflicts_with = "json")]
     tap: bool,
-    /// Writes JUnit XML into this file too.
+    /// Writes `JUnit` XML into this file too.
     #[arg(long, value_name = "FILE", requires = "expect")]
     junit: Option<PathBuf>,
 }
@@ -86,10 +86,9 @@ pub struct Options {
 /// When a file cannot be read or is wrong, or the appliance cannot be asked.
 pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCode> {
     let pieces = Arc::new(read(options, globals)?);
-    let needs = |need: fn(&crate::fixture::expect::Expectations) -> bool| {
-        pieces.iter().find(|piece| piece.expectations.as_ref().is_some_and(need))
-    };
-    if let (Some(piece), None) = (needs(|expectations| expectations.need_sink()), options.sink) {
+    let needs =
+        |need: fn(&Expectations) -> bool| pieces.iter().find(|piece| piece.expectations.as_ref().is_some_and(need));
+    if let (Some(piece), None) = (needs(Expectations::need_sink), options.sink) {
         let file = piece.path.display();
         return Err(
             Failure::usage(format!("what {file} expects of calls can only be counted with --sink ADDRESS")).into()
@@ -106,7 +105,7 @@ pub async fn run(options: &Options, globals: &Globals) -> anyhow::Result<ExitCod
     if options.shuffle || options.duplicate > 0 {
         eprintln!("seed {seed}: --seed {seed} repeats this order");
     }
-    let needs_access = needs(|expectations| expectations.need_receipt()).is_some();
+    let needs_access = needs(Expectations::need_receipt).is_some();
     // Opened before anything is sent: without it there would be no verdict.
     let access = if needs_access { Some(Access::of(globals).await?) } else { None };
     let sendings = sending::send(client(connections, ANSWER_TIMEOUT)?, Arc::clone(&pieces), turns, pace).await?;
@@ -127,6 +126,9 @@ fn read(options: &Options, globals: &Globals) -> anyhow::Result<Vec<Piece>> {
         Some(to) => to.clone(),
         None => format!("http://{}", local_address(config.intake.listen)).parse().context("the configured port")?,
     };
+    if !options.expect && options.to.is_none() && globals.remote.url.is_some() {
+        eprintln!("note: these go to {to}: --to says where to post; --url is asked what became of them, with --expect");
+    }
     let addressing = Addressing {
         config: &config,
         source: options.source.as_ref(),

@@ -44,9 +44,10 @@ pub(super) async fn judge(
     access: Option<&Access>,
     sink: Option<&Sink>,
 ) -> anyhow::Result<Vec<Case>> {
+    let mut of_pieces: Vec<Vec<&Sent>> = vec![Vec::new(); pieces.len()];
+    sendings.sent.iter().for_each(|sent| of_pieces[sent.turn.fixture].push(sent));
     let mut cases = Vec::new();
-    for (number, piece) in pieces.iter().enumerate() {
-        let mut sent: Vec<&Sent> = sendings.sent.iter().filter(|sent| sent.turn.fixture == number).collect();
+    for (piece, mut sent) in pieces.iter().zip(of_pieces) {
         sent.sort_by_key(|sent| sent.turn.is_copy);
         let Some((first, copies)) = sent.split_first() else { continue };
         let mut misses = match &piece.expectations {
