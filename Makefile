@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill drill-quick drill-controls clean
+.PHONY: help setup setup-test run test lint fmt unit docs sqlx sqlx-check audit bench drill drill-quick drill-controls man clean
 
 CARGO_FLAGS := --locked --all-targets --all-features
 
@@ -61,6 +61,10 @@ drill-quick: setup
 
 drill-controls: setup ## Switch one safety after another off, and see that the drill notices each time
 	scripts/drill-controls
+
+man: ## Write the manual pages to target/man
+	cargo build --locked --bin oncehook
+	$${CARGO_TARGET_DIR:-target}/debug/oncehook man --out $${CARGO_TARGET_DIR:-target}/man
 
 clean: ## Remove what was built, and keep ./data
 	cargo clean

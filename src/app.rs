@@ -18,6 +18,7 @@ use crate::{
     config::{self, Config},
     database::Database,
     deliver::LiveDestinations,
+    figures::{self, Figures},
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
@@ -56,6 +57,7 @@ pub struct App {
     admin: Port,
     recording: Option<JoinHandle<()>>,
     work: Option<Work>,
+    figures: figures::Writer,
 }
 
 /// A port, with the server behind it.
@@ -101,30 +103,45 @@ impl App {
             deliverer: Arc::new(LiveDestinations::new(live.clone(), handlers)),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
+            figures: Figures::new(clock.clone()),
         };
         let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
         let pool = database.operating_pool(&settings).await?;
         let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
+        let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
+        let figures = context.figures.clone();
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),
             None => None,
         };
         let (intake, recording) = if role.receives {
-            let settings = config::Database { connections_max: RECORDER_CONNECTIONS, ..config.database.clone() };
+            let settings = few(&config, RECORDER_CONNECTIONS);
             let pool = database.recording_pool(&settings).await?;
             let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
             let pool = database.pool("status", &settings).await?;
-            let intake = Intake { live, recorder, budget: budget.clone(), tally: tally.clone(), pool, clock };
+            let (budget, tally, figures) = (budget.clone(), tally.clone(), figures.clone());
+            let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
             let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
                 .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
             (Some(Port::open(bound)), Some(recording))
         } else {
             (None, None)
         };
-        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, budget })
+        let bound = admin::bind(&config.admin, Admin { health: health.clone(), tally, figures, budget })
             .with_context(|| format!("failed to listen for operators on {}", config.admin.listen))?;
-        Ok(Self { config, database, health, context, desk, intake, admin: Port::open(bound), recording, work })
+        Ok(Self {
+            config,
+            database,
+            health,
+            context,
+            desk,
+            intake,
+            admin: Port::open(bound),
+            recording,
+            work,
+            figures: writer,
+        })
     }
 
     /// Where webhooks are taken, if they are.
@@ -209,6 +226,7 @@ impl App {
         }
         self.admin.close("admin").await;
         self.desk.pool.close().await;
+        self.figures.stop().await;
         self.context.pool.close().await;
         self.database.close().await
     }
@@ -237,6 +255,11 @@ impl Work {
         }
         self.runtime.shutdown_background();
     }
+}
+
+/// The settings of the database for a part that needs few connections.
+fn few(config: &Config, connections_max: u32) -> config::Database {
+    config::Database { connections_max, ..config.database.clone() }
 }
 
 fn check_handlers(config: &Config, handlers: &Handlers) -> anyhow::Result<()> {

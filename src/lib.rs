@@ -33,6 +33,7 @@ pub mod database;
 pub mod deliver;
 pub mod domain;
 pub mod drill;
+pub mod figures;
 pub mod fixture;
 pub mod handler;
 pub mod health;

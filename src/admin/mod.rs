@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     config,
+    figures::Figures,
     health::Health,
     intake::{BoundServer, Budget, Tally},
 };
@@ -24,6 +25,8 @@ pub struct Admin {
     pub health: Health,
     /// Counts of answers on the intake port.
     pub tally: Arc<Tally>,
+    /// How long answers and deliveries took.
+    pub figures: Figures,
     /// Bytes of bodies in memory.
     pub budget: Budget,
 }
@@ -66,6 +69,6 @@ async fn readyz(admin: web::Data<Admin>) -> HttpResponse {
 
 /// Prometheus text.
 async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
-    let text = admin.tally.to_prometheus() + &admin.budget.to_prometheus();
+    let text = admin.tally.to_prometheus() + &admin.figures.to_prometheus() + &admin.budget.to_prometheus();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

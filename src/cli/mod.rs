@@ -15,6 +15,7 @@ mod dead_letters;
 mod deliveries;
 mod delivery_view;
 mod destinations;
+mod doctor;
 mod drill;
 mod export;
 mod failure;
@@ -55,7 +56,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, parser::ValueSource};
 
 pub use globals::Globals;
 
-use self::visible::Visible;
+use self::{failure::FINDINGS, visible::Visible};
 use crate::telemetry;
 
 const AFTER_HELP: &str = "\
@@ -63,7 +64,7 @@ Exit codes:
   0  done
   1  failed: the reason is on standard error
   2  the command line is wrong
-  3  \"check\" has findings
+  3  \"check\" has findings, or \"doctor\" has warnings
   4  what was asked for is not there
   5  not allowed: the appliance at --url does not know the token, or its role may not do this
   130  Ctrl-C while watching; what was begun goes on
@@ -86,6 +87,7 @@ enum Command {
     Work(work::Options),
     Migrate(migrate::Options),
     Check(check::Options),
+    Doctor(doctor::Options),
     Send(send::Options),
     Replay(replay::Options),
     Export(export::Options),
@@ -142,7 +144,12 @@ impl Command {
     fn works_remotely(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Work(_) | Self::Migrate(_) | Self::Check(_) | Self::Send(_) => false,
-            Self::Database(_) | Self::Drill(_) | Self::DrillSink(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Database(_)
+            | Self::Doctor(_)
+            | Self::Drill(_)
+            | Self::DrillSink(_)
+            | Self::Completions(_)
+            | Self::Man(_) => false,
             _ => true,
         }
     }
@@ -185,6 +192,7 @@ impl Cli {
             Command::Drill(options) => wait_for(drill::run(options, &globals)),
             Command::DrillSink(options) => wait_for(drill::run_sink(options)),
             Command::Database(options) => wait_for(database::run(options, &globals)),
+            Command::Doctor(options) => wait_for(doctor::run(&options, &globals)),
             Command::Health(options) => wait_for(health::run(&options, &globals)),
         }
     }
@@ -227,13 +235,35 @@ mod tests {
         use failure::{FINDINGS, INTERRUPTED, NOT_ALLOWED, NOT_FOUND, USAGE};
         for line in [
             format!("  {USAGE}  the command line"),
-            format!("  {FINDINGS}  \"check\" has findings"),
+            format!("  {FINDINGS}  \"check\" has findings, or \"doctor\""),
             format!("  {NOT_FOUND}  what was asked for"),
             format!("  {NOT_ALLOWED}  not allowed"),
             format!("  {INTERRUPTED}  Ctrl-C"),
         ] {
             assert!(help.contains(&line), "{help}");
         }
+    }
+
+    /// Each subcommand stands in docs/cli.md as it is typed, and each option somewhere in docs/.
+    #[test]
+    fn the_docs_miss_no_subcommand_and_no_option() {
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let page = std::fs::read_to_string(docs.join("cli.md")).unwrap();
+        let pages = std::fs::read_dir(docs).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file());
+        let all: String = pages.map(|path| std::fs::read_to_string(path).unwrap_or_default()).collect();
+        let mut missing = Vec::new();
+        let mut left = vec![("oncehook".to_owned(), Cli::command())];
+        while let Some((name, command)) = left.pop() {
+            let section = format!("\n## {}\n", name.trim_start_matches("oncehook "));
+            if name != "oncehook" && !page.contains(&name) && !page.contains(&section) {
+                missing.push(name.clone());
+            }
+            let options = command.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
+            missing.extend(options.filter(|long| !all.contains(&format!("--{long}"))).map(|long| format!("{name} --{long}")));
+            let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+            left.extend(below.map(|below| (format!("{name} {}", below.get_name()), below.clone())));
+        }
+        assert!(missing.is_empty(), "{missing:#?}");
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! What is wrong with a configuration: every mistake, each with its place and what to write instead. It never holds the
 //! value of a secret.
 
-use std::{cell::RefCell, collections::BTreeSet, fmt};
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use super::tree::Place;
 
@@ -60,6 +65,7 @@ pub(super) struct Findings {
     mistakes: RefCell<Vec<(Place, ConfigError)>>,
     warnings: RefCell<Vec<String>>,
     referenced: RefCell<BTreeSet<String>>,
+    secret_files: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Findings {
@@ -69,6 +75,7 @@ impl Findings {
             mistakes: RefCell::default(),
             warnings: RefCell::default(),
             referenced: RefCell::default(),
+            secret_files: RefCell::default(),
         }
     }
 
@@ -89,6 +96,16 @@ impl Findings {
     /// Notes that a secret reference names this variable: then it is no misspelt setting, whatever it is called.
     pub(super) fn refer_to(&self, variable: &str) {
         self.referenced.borrow_mut().insert(variable.to_owned());
+    }
+
+    /// Notes that a secret was read from this file.
+    pub(super) fn read_from(&self, file: &Path) {
+        self.secret_files.borrow_mut().insert(file.to_owned());
+    }
+
+    /// The files that secrets were read from.
+    pub(super) fn secret_files(&self) -> Vec<PathBuf> {
+        self.secret_files.borrow().iter().cloned().collect()
     }
 
     /// The warnings, if there is no mistake.

@@ -71,6 +71,8 @@ pub struct Loaded {
     /// `source github in /…`: secrets that the next start will make. Empty where `may_generate` was set. Until then the
     /// source has no secret, and refuses every request.
     pub to_be_generated: Vec<String>,
+    /// The files that secrets were read from.
+    pub secret_files: Vec<PathBuf>,
 }
 
 /// Loads the configuration.
@@ -117,10 +119,11 @@ fn load_from(options: &LoadOptions, places: &[PathBuf]) -> Result<Loaded, Config
             tried.join(" or ")
         ));
     }
+    let secret_files = findings.secret_files();
     let warnings = findings.conclude()?;
     let (mut config, plans) = compiled.expect("without a mistake there is a configuration");
     config.warnings = warnings;
-    let mut loaded = Loaded { config, origin, generated: Vec::new(), to_be_generated: Vec::new() };
+    let mut loaded = Loaded { config, origin, generated: Vec::new(), to_be_generated: Vec::new(), secret_files };
     for plan in plans {
         if options.may_generate {
             loaded.generate(&plan)?;

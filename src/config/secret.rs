@@ -97,7 +97,10 @@ impl Resolver<'_> {
             return None;
         }
         let outcome = match (file, variable, generated, purpose) {
-            (Some(file), ..) => read_file(Path::new(file)),
+            (Some(file), ..) => {
+                self.findings.read_from(Path::new(file));
+                read_file(Path::new(file))
+            }
             (_, Some(variable), ..) => self.read_variable(variable),
             (_, _, Some(true), Some(purpose)) => Plan::of(self.data_dir, purpose).look(),
             (_, _, Some(_), _) => Err(Refusal::of("`generated` does not fit here", HOW_TO_REFER)),

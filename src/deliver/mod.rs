@@ -19,6 +19,7 @@ use sqlx::PgConnection;
 
 pub use live::LiveDestinations;
 pub use parcel::Parcel;
+pub(crate) use sql::what_a_function_lacks;
 
 use crate::{
     clock::Clock,

@@ -1,6 +1,8 @@
 //! Commands: what the sender of one is answered, and the look at `GET /hooks/{source}/{receipt}`. The same key is answered
 //! the same, whatever has become of the command meanwhile, and never makes it run again.
 
+use std::time::Instant;
+
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 
 use super::{
@@ -67,17 +69,18 @@ async fn replay(
 
 /// `GET /hooks/{source}/{receipt}`: only for `api` sources; elsewhere nothing is at this path.
 pub(super) async fn look(request: HttpRequest, intake: web::Data<Intake>) -> HttpResponse {
+    let begun = Instant::now();
     let blueprint = intake.live.load_full();
     let source = blueprint.source(request.match_info().query("source"));
     let Some(source) = source.filter(|source| source.provider == Provider::Api) else {
-        intake.tally.count(None, Turnout::UnknownSource);
+        intake.count(None, Turnout::UnknownSource, begun);
         return Problem::no_such_path().into();
     };
     let (turnout, response) = match look_up(&request, &intake, &blueprint, source).await {
         Ok(response) => (Turnout::Looked, response),
         Err(problem) => (problem.turnout(), problem.into()),
     };
-    intake.tally.count(Some(&source.name), turnout);
+    intake.count(Some(source), turnout, begun);
     response
 }
 
@@ -110,6 +113,7 @@ fn authenticate<'s>(
     let scheme = source.scheme.ok_or_else(|| refuse(VerifyError::NoSecret))?;
     let begun = verify::begin(scheme, &source.secrets, source.tolerance, &incoming.headers, intake.clock.now());
     let verified = begun.and_then(verify::Verification::finish).map_err(refuse)?;
+    intake.figures.verified(&source.name, &verified.secret);
     if verified.signed_id.as_ref().is_some_and(|signed| signed.as_str() != asked) {
         return Err(refuse(VerifyError::OtherReceipt));
     }

@@ -11,7 +11,7 @@ mod request;
 mod server;
 mod tally;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
@@ -33,6 +33,7 @@ use crate::{
     config::{Dedupe, Source},
     crash_point::crash_point,
     domain::{CallerName, Flag, NewReceipt, ReceiptId, Secret},
+    figures::Figures,
     provider::{self, Identity, Provider},
     record::Recorder,
     route::Plan,
@@ -53,6 +54,8 @@ pub struct Intake {
     pub budget: Budget,
     /// Counts of answers, by source.
     pub tally: Arc<Tally>,
+    /// The same by minute, with how long answers took, and which secrets were used.
+    pub figures: Figures,
     /// Connections for looking at what became of commands: few, so that they hold up nothing else.
     pub pool: PgPool,
     /// The time, for signatures and stamps.
@@ -61,10 +64,12 @@ pub struct Intake {
 
 /// `POST /hooks/{source}`.
 async fn receive(request: HttpRequest, body: web::Payload, intake: web::Data<Intake>) -> HttpResponse {
+    // actix calls this as soon as the header lines are there: the first byte came in at most one read before.
+    let begun = Instant::now();
     let blueprint = intake.live.load_full();
     let name = request.match_info().query("source");
     let Some(source) = blueprint.source(name) else {
-        intake.tally.count(None, Turnout::UnknownSource);
+        intake.count(None, Turnout::UnknownSource, begun);
         return Problem::unknown_source(name).into();
     };
     let (turnout, response) = match take_in(&request, body, &intake, &blueprint, source).await {
@@ -72,8 +77,17 @@ async fn receive(request: HttpRequest, body: web::Payload, intake: web::Data<Int
         Ok(answered) => (answered.turnout(), answered.respond(source)),
         Err(problem) => (problem.turnout(), problem.into()),
     };
-    intake.tally.count(Some(&source.name), turnout);
+    intake.count(Some(source), turnout, begun);
     response
+}
+
+impl Intake {
+    /// Counts a request that has been answered.
+    fn count(&self, source: Option<&Source>, turnout: Turnout, begun: Instant) {
+        let name = source.map(|source| &source.name);
+        self.tally.count(name, turnout);
+        self.figures.answered(name, turnout, begun.elapsed());
+    }
 }
 
 /// The path from the first byte to the committed receipt: intake, verify, identify, record. Every early way out is a problem
@@ -97,6 +111,9 @@ async fn take_in(
     let verified =
         verification.map(Verification::finish).transpose().map_err(|error| Problem::unverified(source, &error))?;
     let caller = caller_of(source, verified.as_ref())?;
+    if let Some(verified) = &verified {
+        intake.figures.verified(&source.name, &verified.secret);
+    }
     incoming.redact(&secrets_to_hide(source, caller));
     incoming.received_at = intake.clock.now();
 

@@ -50,6 +50,12 @@ impl Turnout {
         Self::UnknownSource,
     ];
 
+    /// Whether the request was good and came as far as the database.
+    #[must_use]
+    pub fn was_recorded(self) -> bool {
+        matches!(self, Self::Accepted | Self::Duplicate | Self::Conflict | Self::Replay | Self::NotRecorded)
+    }
+
     /// The label's text.
     #[must_use]
     pub fn as_str(self) -> &'static str {

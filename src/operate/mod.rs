@@ -20,8 +20,11 @@ mod receipts;
 mod release;
 mod replay;
 mod retry;
+mod series;
 mod sources;
+mod standing;
 mod stats;
+mod verdict;
 mod why;
 
 pub use audit::{AuditLine, AuditQuery};

@@ -104,6 +104,12 @@ impl Embedded {
         Setup::new(data_dir).start().await
     }
 
+    /// Whether there may be a cluster in `data_dir`. Starts and makes nothing.
+    #[must_use]
+    pub fn is_made(data_dir: &Path) -> bool {
+        Place::exists(data_dir)
+    }
+
     /// Enters the server of `data_dir` if it runs; starts and makes nothing.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ pub async fn drain_job(ctx: &Context, worker: &str, job: JobId, work: &Work) -> 
 async fn run_apart(turns: &Turns<'_>, claim: &Claim, may_run: impl Fn() -> bool) -> Result<Step> {
     let (ended, took) = run_attempt(turns.ctx, claim, turns.ctx.deliverer.deliver(claim)).await;
     let end = settlement(turns.ctx, claim, ended, took);
-    turns.settle(&claim.lease, &end, may_run()).await
+    turns.settle(claim, &end, may_run()).await
 }
 
 /// What `drain_job` must never do, for the drill to find out.
@@ -84,7 +84,7 @@ async fn mark_then_run(turns: &Turns<'_>, claim: &Claim) -> Result<Step> {
     let reason = "marked before its effect".to_owned();
     let outcome = Outcome { class: OutcomeClass::Succeeded, reason, answer: None, retry_after: None };
     let end = settlement(turns.ctx, claim, Ended::With(outcome), Duration::ZERO);
-    let next = turns.settle(&claim.lease, &end, true).await?;
+    let next = turns.settle(claim, &end, true).await?;
     run_attempt(turns.ctx, claim, turns.ctx.deliverer.deliver(claim)).await;
     Ok(next)
 }

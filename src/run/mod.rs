@@ -40,7 +40,7 @@ pub use self::{
     rules::rules_of,
     stop::Stop,
 };
-use crate::{blueprint, config::Config};
+use crate::{blueprint, config::Config, figures::Figures};
 
 /// What running work needs. Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +55,8 @@ pub struct Context {
     pub doorbell: Doorbell,
     /// Tells work to end.
     pub stop: Stop,
+    /// How attempts go is counted here.
+    pub figures: Figures,
 }
 
 impl Context {

@@ -64,26 +64,28 @@ impl Turns<'_> {
     }
 
     /// Settles an attempt and takes what is next or, if it may not go on, leaves.
-    pub(super) async fn settle(&self, lease: &Lease, end: &Settlement, may_run: bool) -> Result<Step> {
+    pub(super) async fn settle(&self, claim: &Claim, end: &Settlement, may_run: bool) -> Result<Step> {
         let blueprint = self.ctx.live.load_full();
         let mut asking = self.asking(&blueprint, may_run);
-        let turn = self.settle_patiently(lease, end, &mut asking, blueprint.config.run.lease).await?;
-        self.go_on(lease, end, &asking, turn).await
+        let turn = self.settle_patiently(&claim.lease, end, &mut asking, blueprint.config.run.lease).await?;
+        self.go_on(claim, end, &asking, turn).await
     }
 
     /// Goes on after a settlement was committed or (`None`) refused, since the lease had been lost.
     pub(super) async fn go_on(
         &self,
-        lease: &Lease,
+        claim: &Claim,
         end: &Settlement,
         asking: &Asking<'_>,
         turn: Option<Turn>,
     ) -> Result<Step> {
         let Some(turn) = turn else {
+            let lease = &claim.lease;
             tracing::warn!(delivery = %lease.delivery, worker = lease.worker, outcome = end.outcome.class.as_str(),
                 "an attempt ended after its delivery had been taken over; its outcome is dropped");
             return Ok(Step::Fenced);
         };
+        self.ctx.figures.settled(&claim.destination, end, claim.received_at);
         let step = self.take(asking, turn).await?;
         if let (Step::Fenced, Work::Lane(lane)) = (&step, self.work) {
             // Another job parked the lane until our lease would end. That is now.

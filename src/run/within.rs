@@ -48,11 +48,11 @@ pub(super) async fn run_within(turns: &Turns<'_>, claim: &Claim, may_run: impl F
         Attempted::Fenced => return turns.first().await,
     };
     let end = settlement(turns.ctx, claim, ended, took);
-    let Some(tx) = tx else { return turns.settle(&claim.lease, &end, may_run()).await };
+    let Some(tx) = tx else { return turns.settle(claim, &end, may_run()).await };
     let blueprint = turns.ctx.live.load_full();
     let asking = turns.asking(&blueprint, may_run());
     let error = match settle(tx, &claim.lease, &end, &asking).await {
-        Ok(turn) => return turns.go_on(&claim.lease, &end, &asking, turn).await,
+        Ok(turn) => return turns.go_on(claim, &end, &asking, turn).await,
         Err(error) => error,
     };
     // Invariant: never run again without looking, since a commit that gave an error may have happened.
@@ -62,7 +62,7 @@ pub(super) async fn run_within(turns: &Turns<'_>, claim: &Claim, may_run: impl F
     }
     let outcome = failed(format!("its effect was undone, since the transaction could not be committed: {error}"));
     let end = settlement(turns.ctx, claim, Ended::With(outcome), took);
-    turns.settle(&claim.lease, &end, false).await
+    turns.settle(claim, &end, false).await
 }
 
 /// Runs the effect in a transaction of its own, behind a savepoint.

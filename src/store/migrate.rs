@@ -124,6 +124,42 @@ pub fn migrations() -> Migrator {
     migrator
 }
 
+/// How the schema stands to this binary's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SchemaState {
+    /// Oncehook was never here.
+    Absent,
+    /// It is this binary's.
+    Current,
+    /// These migrations are missing.
+    Behind(Vec<i64>),
+    /// This migration is of a newer Oncehook.
+    Newer(i64),
+}
+
+/// Compares our schema with this binary's. Changes nothing, and takes no locks.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn look_at_schema(conn: &mut PgConnection) -> Result<SchemaState, StoreError> {
+    // Not checked when compiled: sqlx makes this table, so that no migration of ours does.
+    let is_there: bool =
+        sqlx::query_scalar("select to_regclass('oncehook._sqlx_migrations') is not null").fetch_one(&mut *conn).await?;
+    if !is_there {
+        return Ok(SchemaState::Absent);
+    }
+    let applied: Vec<i64> =
+        sqlx::query_scalar("select version from oncehook._sqlx_migrations where success order by version")
+            .fetch_all(conn)
+            .await?;
+    let known: Vec<i64> = migrations().iter().map(|migration| migration.version).collect();
+    if let Some(newer) = applied.iter().find(|version| !known.contains(version)) {
+        return Ok(SchemaState::Newer(*newer));
+    }
+    let missing: Vec<i64> = known.into_iter().filter(|version| !applied.contains(version)).collect();
+    Ok(if missing.is_empty() { SchemaState::Current } else { SchemaState::Behind(missing) })
+}
+
 fn apalis_migrations() -> Migrator {
     let mut migrator = PostgresStorage::migrations();
     // Ours is held already, and a session lock would not survive a pooler.

@@ -15,6 +15,19 @@ pub enum Scheme {
     Api,
 }
 
+impl Scheme {
+    /// The word for it: that of the provider who signs so.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GitHub => "github",
+            Self::Stripe => "stripe",
+            Self::StandardWebhooks => "standard_webhooks",
+            Self::Api => "api",
+        }
+    }
+}
+
 /// Every header that carries a signature in one of the schemes, the one that a sender ought to use first.
 const SIGNATURE_HEADERS: [&str; 5] = [
     super::github::SIGNATURE,

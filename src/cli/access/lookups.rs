@@ -6,13 +6,18 @@ use crate::{
         failure::{NOT_FOUND, exit_code, of_desk},
         payload_text::payload_text,
     },
-    domain::{DeliveryRef, ReceiptId},
+    domain::{DeliveryRef, Headers, ReceiptId},
     operate::{
         AuditLine, AuditQuery, BulkCount, BulkProgress, BulkRequest, ConflictLine, ConflictQuery, DeadLetterGroup,
         DeliveryQuery, DestinationLine, Found, FoundDelivery, LaneQuery, OperateError, Page, PageRequest, Paused,
         PayloadText, ReceiptQuery, RouteLine, SourceLine, Why,
     },
-    store::{delivery_list::DeliveryLine, lane_list::LaneLine, receipt_list::ReceiptLine, receipt_story::ReceiptStory},
+    store::{
+        delivery_list::DeliveryLine,
+        lane_list::LaneLine,
+        receipt_list::ReceiptLine,
+        receipt_story::{Payload, ReceiptStory},
+    },
 };
 
 /// Receipts that share an id of the provider's are listed up to so many: one a source or hook is usual.
@@ -58,7 +63,16 @@ impl Access {
                 Err(OperateError::Refused { .. }) => Ok(None),
                 Err(error) => Err(of_desk(error)),
             },
-            Self::Remote(client) => client.get_unless_gone(&["receipts", &receipt.to_string(), "payload"]).await,
+            Self::Remote(client) => {
+                let receipt = receipt.to_string();
+                let path = ["receipts", receipt.as_str(), "payload"];
+                if let Some(payload) = client.get_unless_gone(&path).await? {
+                    return Ok(Some(payload));
+                }
+                // Refused: it is gone, or too large to be given as text, with its headers.
+                let body = client.bytes_unless_gone(&path, &serde_json::json!({ "format": "raw" })).await?;
+                Ok(body.map(|body| payload_text(&Payload { headers: Headers::new(), body })))
+            }
         }
     }
 
@@ -73,11 +87,11 @@ impl Access {
     /// From what an operator has in hand to the receipt. The API is asked for no more than lists and single things here, so
     /// that the answer is the same.
     pub async fn look_up(&self, text: &str, source: Option<&str>) -> Answer<Found> {
-        if let Self::Local(local) = self {
-            return local.desk().look_up(text, source).await.map_err(of_desk);
-        }
         if let Ok(receipt) = text.parse::<ReceiptId>() {
             return Ok(Found::Receipt(receipt));
+        }
+        if let Self::Local(local) = self {
+            return local.desk().look_up(text, source).await.map_err(of_desk);
         }
         if let Ok(delivery) = text.parse::<DeliveryRef>() {
             return match self.delivery(delivery).await {

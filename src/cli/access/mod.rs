@@ -3,6 +3,7 @@
 
 mod address;
 mod changes;
+mod exchange;
 mod local;
 mod lookups;
 mod problem;

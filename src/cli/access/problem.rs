@@ -26,15 +26,20 @@ pub(super) enum Told {
 
 #[derive(serde::Deserialize)]
 struct Problem {
+    #[serde(rename = "type", default)]
+    kind: String,
     title: String,
     detail: Option<String>,
 }
 
 /// What a status other than 2xx means.
 pub(super) fn told(status: StatusCode, body: &[u8]) -> Told {
-    let Ok(Problem { title, detail }) = serde_json::from_slice(body) else {
+    let Ok(Problem { kind, title, detail }) = serde_json::from_slice(body) else {
         return Told::Foreign(foreign(status, body));
     };
+    if is(&kind, "no-such-path") {
+        return Told::Foreign("is not there, on a port that is Oncehook's".to_owned());
+    }
     let said = detail.unwrap_or(title);
     Told::Problem(match status {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Failure::usage(said).into(),
@@ -48,6 +53,22 @@ pub(super) fn told(status: StatusCode, body: &[u8]) -> Told {
         StatusCode::CONFLICT | StatusCode::GONE => Gone(said).into(),
         _ => anyhow::anyhow!(said),
     })
+}
+
+/// Whether an answer says "not now": the same request may be answered otherwise a moment later.
+pub(super) fn is_for_now(status: StatusCode, body: &[u8]) -> bool {
+    match status {
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => true,
+        // The first try of an order, whose answer was lost, is still being worked on.
+        StatusCode::CONFLICT => {
+            serde_json::from_slice::<Problem>(body).is_ok_and(|problem| is(&problem.kind, "still-running"))
+        }
+        _ => false,
+    }
+}
+
+fn is(kind: &str, slug: &str) -> bool {
+    kind.rsplit(':').next() == Some(slug)
 }
 
 fn foreign(status: StatusCode, body: &[u8]) -> String {
@@ -103,12 +124,31 @@ mod tests {
     }
 
     #[test]
+    fn only_what_may_change_by_itself_is_asked_again() {
+        let running = br#"{"type":"urn:oncehook:problem:still-running","title":"Still running"}"#;
+        let refused = br#"{"type":"urn:oncehook:problem:refused","title":"Refused"}"#;
+        for (status, body, again) in [
+            (503, &refused[..], true),
+            (502, b"x", true),
+            (409, running, true),
+            (409, refused, false),
+            (404, b"", false),
+            (500, b"", false),
+            (429, b"", false),
+        ] {
+            assert_eq!(is_for_now(StatusCode::from_u16(status).unwrap(), body), again, "{status}");
+        }
+    }
+
+    #[test]
     fn an_answer_of_something_else_is_told_safely() {
         let said = |status: u16, body: &str| match told(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
             Told::Foreign(what) => what,
             Told::Problem(error) => panic!("{error}"),
         };
         insta::assert_snapshot!(said(404, "<html>\u{1b}[2J\nmore"), @r"answered 404 Not Found (<html>\u{1b}[2J), and not as Oncehook's API does");
+        let no_path = r#"{"type":"urn:oncehook:problem:no-such-path","title":"Not found","detail":"x"}"#;
+        insta::assert_snapshot!(said(404, no_path), @"is not there, on a port that is Oncehook's");
         insta::assert_snapshot!(said(302, ""), @"answered 302 Found: redirects are not followed, give the address that it leads to");
         insta::assert_snapshot!(said(401, "{}"), @"answered 401 Unauthorized ({}): something in front of Oncehook wants to know who asks");
     }

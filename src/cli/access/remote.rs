@@ -4,58 +4,28 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use reqwest::{Method, Response, StatusCode, header};
-use secrecy::{ExposeSecret as _, SecretString};
+use reqwest::{Method, StatusCode};
+use secrecy::SecretString;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     address,
+    exchange::{Request, Tried},
     problem::{self, Told},
 };
 use crate::{
-    cli::{
-        globals::Remote,
-        http_client::{causes, client, read_up_to},
-    },
+    cli::{globals::Remote, http_client::client},
     operate::Page,
 };
 
 /// How long one answer may take: a search through a million receipts takes less than a second.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often one request is sent, at most.
-const TRIES_MAX: u32 = 4;
-
-/// How long to wait before the second try; twice as long before each further one.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-
-/// The longest wait that a server may ask for (`Retry-After`).
-const WAIT_MAX: Duration = Duration::from_secs(10);
-
-/// The largest answer that is read: a payload of 25 MiB in base64, and the rest of it.
-const ANSWER_BYTES_MAX: usize = 48 * 1024 * 1024;
-
 /// Who is asked, and how.
 pub struct Client {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     base: url::Url,
-    token: Option<SecretString>,
-}
-
-/// One request, which can be sent several times.
-struct Request {
-    method: Method,
-    url: url::Url,
-    /// JSON.
-    body: Option<String>,
-    idempotency_key: Option<String>,
-}
-
-/// What one try came to.
-enum Tried {
-    Answered(StatusCode, Vec<u8>),
-    /// Nothing, or nothing final: why, and how long the server wants us to wait.
-    Lost(anyhow::Error, Option<Duration>),
+    pub(super) token: Option<SecretString>,
 }
 
 impl Client {
@@ -93,6 +63,22 @@ impl Client {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.is::<problem::Gone>() => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Asks for bytes that retention may have deleted.
+    pub(super) async fn bytes_unless_gone(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+    ) -> anyhow::Result<Option<Vec<u8>>> {
+        let request = Request { method: Method::GET, url: self.url(path, query)?, body: None, idempotency_key: None };
+        match self.until_answered(&request).await? {
+            (status, bytes) if status.is_success() => Ok(Some(bytes)),
+            (status, bytes) => match self.refusal(&request, status, &bytes).await {
+                error if error.is::<problem::Gone>() => Ok(None),
+                error => Err(error),
+            },
         }
     }
 
@@ -150,83 +136,15 @@ impl Client {
                 }
             }
         }
-        match problem::told(status, &body) {
-            Told::Problem(failure) => Err(failure),
+        Err(self.refusal(&request, status, &body).await)
+    }
+
+    async fn refusal(&self, request: &Request, status: StatusCode, body: &[u8]) -> anyhow::Error {
+        match problem::told(status, body) {
+            Told::Problem(failure) => failure,
             Told::Foreign(what) => {
                 let hint = self.version_hint().await;
-                Err(anyhow::anyhow!("{} of {} {what}{hint}", request.url.path(), self.authority()))
-            }
-        }
-    }
-
-    /// Sends it until there is an answer that counts.
-    async fn until_answered(&self, request: &Request) -> anyhow::Result<(StatusCode, Vec<u8>)> {
-        let mut wait = FIRST_WAIT;
-        let mut tries = 1;
-        loop {
-            match self.try_once(request).await? {
-                Tried::Answered(status, body) => return Ok((status, body)),
-                Tried::Lost(why, asked) if tries < TRIES_MAX => {
-                    tracing::debug!(tries, "no answer yet: {why:#}");
-                    tokio::time::sleep(asked.unwrap_or(wait).min(WAIT_MAX)).await;
-                    wait *= 2;
-                    tries += 1;
-                }
-                Tried::Lost(why, _) if request.idempotency_key.is_some() => {
-                    return Err(
-                        why.context("whether the order was carried out is not known: look before you give it again")
-                    );
-                }
-                Tried::Lost(why, _) => return Err(why),
-            }
-        }
-    }
-
-    async fn try_once(&self, request: &Request) -> anyhow::Result<Tried> {
-        let mut sent = self.http.request(request.method.clone(), request.url.clone());
-        sent = sent.header(header::ACCEPT, "application/json, application/problem+json");
-        sent = sent.header(header::USER_AGENT, concat!("oncehook-cli/", env!("CARGO_PKG_VERSION")));
-        if let Some(token) = &self.token {
-            let mut value = header::HeaderValue::try_from(format!("Bearer {}", token.expose_secret()))
-                .ok()
-                .context("the token holds what no header may hold: take it as it was printed, on one line")?;
-            value.set_sensitive(true);
-            sent = sent.header(header::AUTHORIZATION, value);
-        }
-        if let Some(key) = &request.idempotency_key {
-            sent = sent.header("Idempotency-Key", key);
-        }
-        if let Some(body) = &request.body {
-            sent = sent.header(header::CONTENT_TYPE, "application/json").body(body.clone());
-        }
-        let response = match sent.send().await {
-            Ok(response) => response,
-            Err(error) => {
-                let why = format!("no answer from {}: {}", self.authority(), causes(&error));
-                return Ok(Tried::Lost(
-                    anyhow::anyhow!("{why} (is this the operator's port of a running oncehook?)"),
-                    None,
-                ));
-            }
-        };
-        self.received(response).await
-    }
-
-    async fn received(&self, response: Response) -> anyhow::Result<Tried> {
-        let status = response.status();
-        let wait = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        match read_up_to(response, ANSWER_BYTES_MAX).await {
-            Ok(body) if is_for_now(status) => {
-                let told = match problem::told(status, &body) {
-                    Told::Problem(failure) => failure,
-                    Told::Foreign(what) => anyhow::anyhow!("{} {what}", self.authority()),
-                };
-                Ok(Tried::Lost(told, wait.map(Duration::from_secs)))
-            }
-            Ok(body) => Ok(Tried::Answered(status, body)),
-            Err(error) => {
-                let why = format!("the answer of {} broke off: {}", self.authority(), causes(&error));
-                Ok(Tried::Lost(anyhow::anyhow!(why), None))
+                anyhow::anyhow!("{} of {} {what}{hint}", request.url.path(), self.authority())
             }
         }
     }
@@ -242,20 +160,9 @@ impl Client {
         problem::version_hint(told.as_deref())
     }
 
-    fn authority(&self) -> &str {
+    pub(super) fn authority(&self) -> &str {
         &self.base[url::Position::BeforeHost..url::Position::AfterPort]
     }
-}
-
-/// Whether an answer says "not now": the same request may be answered otherwise a moment later.
-fn is_for_now(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::TOO_MANY_REQUESTS
-            | StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT
-    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use crate::{config::SqlDestination, store::sql_functions::Found};
 
 /// What is missing first; `None`: nothing.
-pub(super) fn for_missing(settings: &SqlDestination, found: &Found) -> Option<String> {
+pub(crate) fn for_missing(settings: &SqlDestination, found: &Found) -> Option<String> {
     let (schema, role) = (quoted(&settings.schema), quoted(&settings.role));
     let function = format!("{schema}.{}", quoted(&settings.function));
     let own = quoted(&found.own_role);

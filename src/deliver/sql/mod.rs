@@ -4,6 +4,8 @@
 mod advice;
 mod receipt;
 
+pub(crate) use advice::for_missing as what_a_function_lacks;
+
 use bytes::Bytes;
 use serde_json::Value;
 use sqlx::{Connection as _, PgConnection};

@@ -8,6 +8,7 @@ use oncehook::{
     clock::Clock,
     config::{self, Config},
     domain::{DeliveryRef, DeliveryState, JobId, LaneKey, OrderingKey, ReceiptId},
+    figures::Figures,
     run::{Context, Doorbell, Stop, drain_due},
     store::jobs::{RunAt, Work, insert_job},
 };
@@ -41,6 +42,7 @@ impl Bench {
             deliverer: script.clone(),
             doorbell: Doorbell::default(),
             stop: Stop::default(),
+            figures: Figures::default(),
         };
         Self { ctx, script, database }
     }

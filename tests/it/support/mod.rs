@@ -21,5 +21,6 @@ pub mod process;
 pub mod recorders;
 pub mod script;
 pub mod sender;
+pub mod terminal;
 pub mod until;
 pub mod wire;
