@@ -76,6 +76,8 @@ pub fn bind(settings: &config::Admin, admin: Admin) -> io::Result<BoundServer> {
             .route("/readyz", web::get().to(readyz))
             .route("/metrics", web::get().to(metrics))
             .configure(api::configure)
+            .configure(pages::configure)
+            .default_service(web::to(pages::not_found))
     })
     .workers(THREADS)
     .shutdown_timeout(SHUTDOWN_SECONDS)

@@ -17,12 +17,13 @@ mod delivery_view;
 mod destinations;
 mod doctor;
 mod drill;
+mod export;
 mod failure;
 mod globals;
 mod health;
 mod http_client;
-mod json_member;
 mod lanes;
+mod listen;
 mod listing;
 mod man;
 mod migrate;
@@ -35,6 +36,7 @@ mod reason;
 mod receipts;
 pub(crate) mod redaction;
 mod release;
+mod replay;
 mod routes;
 #[cfg(test)]
 mod sample;
@@ -88,6 +90,9 @@ enum Command {
     Check(check::Options),
     Doctor(doctor::Options),
     Send(send::Options),
+    Replay(replay::Options),
+    Export(export::Options),
+    Listen(listen::Options),
     Receipts(receipts::Options),
     Deliveries(deliveries::Options),
     DeadLetters(dead_letters::Options),
@@ -176,6 +181,9 @@ impl Cli {
             Command::Work(options) => wait_for(work::run(&options, &globals)),
             Command::Migrate(options) => wait_for(migrate::run(&options, &globals)),
             Command::Send(options) => wait_for(send::run(&options, &globals)),
+            Command::Replay(options) => wait_for(replay::run(&options, &globals)),
+            Command::Export(options) => wait_for(export::run(&options, &globals)),
+            Command::Listen(options) => wait_for(listen::run(&options, &globals)),
             Command::Receipts(options) => wait_for(receipts::run(options, &globals)),
             Command::Deliveries(options) => wait_for(deliveries::run(options, &globals)),
             Command::DeadLetters(options) => wait_for(dead_letters::run(options, &globals)),

@@ -2,24 +2,7 @@
 //! their length. Knows names only; it errs on the side of hiding.
 
 use super::visible::VisibleBytes;
-use crate::domain::Headers;
-
-/// Parts of a header's name that make its value secret. GitHub once sent the webhook secret itself, in
-/// `X-GitHub-Encoded-Secret` (pitfall B131).
-const SECRET_PARTS: &[&str] = &[
-    "signature",
-    "secret",
-    "token",
-    "authoriz",
-    "authentic",
-    "cookie",
-    "password",
-    "api-key",
-    "apikey",
-    "access-key",
-    "credential",
-    "session",
-];
+use crate::{domain::Headers, fixture::is_secret_header};
 
 /// The header lines as pairs of name and value, in order, safe for a terminal.
 #[must_use]
@@ -27,7 +10,7 @@ pub fn shown_headers(headers: &Headers) -> Vec<(String, String)> {
     headers
         .iter()
         .map(|(name, value)| {
-            let is_secret = SECRET_PARTS.iter().any(|part| name.contains(part));
+            let is_secret = is_secret_header(name);
             let shown =
                 if is_secret { format!("(not shown, {} bytes)", value.len()) } else { VisibleBytes(value).to_string() };
             (VisibleBytes(name.as_bytes()).to_string(), shown)

@@ -39,6 +39,7 @@ pub use error::{ConfigError, ConfigErrors};
 pub use generated::GeneratedSecret;
 pub use locate::{Origin, USUAL_PLACES};
 
+pub(crate) use rate::parse as parse_rate;
 pub(crate) use schema::nearest;
 
 use crate::domain::SourceName;

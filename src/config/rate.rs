@@ -25,7 +25,8 @@ pub(super) fn pace(table: &Reader<'_>) -> Option<Duration> {
     pace
 }
 
-fn parse(text: &str) -> Option<Duration> {
+/// "50/s" as the time between two of them; `None`: it is no rate.
+pub(crate) fn parse(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_once('/')?;
     let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -32,6 +32,7 @@ mod embed;
 mod event_order;
 mod figures;
 mod forgery;
+mod fixtures;
 mod freshness;
 mod handlers;
 mod headers;

@@ -9,7 +9,7 @@ mod why;
 
 use std::process::ExitCode;
 
-use super::Globals;
+use super::{Globals, export};
 
 /// Shows what came in, and what became of it.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,8 @@ enum Action {
     Search(list::SearchOptions),
     /// Runs a receipt again: finished deliveries once more, and routes that have none.
     Replay(replay::Options),
+    /// Writes a receipt as a fixture: the same as "oncehook export".
+    Export(export::Options),
     /// Shows the newest receipts, oldest of them first; with -f, further ones as they come in.
     Tail(tail::Options),
 }
@@ -49,6 +51,7 @@ pub async fn run(options: Options, globals: &Globals) -> anyhow::Result<ExitCode
         Some(Action::Why(why)) => why::run(&why, globals).await,
         Some(Action::Search(search)) => list::search(search, globals).await,
         Some(Action::Replay(replay)) => replay::run(&replay, globals).await,
+        Some(Action::Export(export)) => export::run(&export, globals).await,
         Some(Action::Tail(tail)) => tail::run(&tail, globals).await,
     }
 }

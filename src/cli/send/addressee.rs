@@ -13,7 +13,7 @@ use crate::{
 
 /// A secret that is not the configured one.
 #[derive(Debug, clap::Args)]
-pub(super) struct SecretOptions {
+pub(in crate::cli) struct SecretOptions {
     /// Signs with the secret in this environment variable, instead of the configured one.
     #[arg(long, value_name = "VARIABLE", conflicts_with = "secret_file")]
     secret_env: Option<String>,
@@ -23,6 +23,11 @@ pub(super) struct SecretOptions {
 }
 
 impl SecretOptions {
+    /// Whether the command line names a secret.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.secret_env.is_some() || self.secret_file.is_some()
+    }
+
     /// The secret that the command line names, if it names one. Like the configuration, it trims one line end of a file.
     fn read(&self, scheme: Scheme) -> anyhow::Result<Option<Secret>> {
         let (origin, text) = if let Some(name) = &self.secret_env {
@@ -47,7 +52,7 @@ impl SecretOptions {
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn choose_source<'a>(
+pub(in crate::cli) fn choose_source<'a>(
     config: &'a Config,
     provider: Option<Provider>,
     named: Option<&SourceName>,
@@ -69,7 +74,10 @@ pub(super) fn choose_source<'a>(
 ///
 /// # Errors
 /// When the source has no secret yet, or the given one is not usable.
-pub(super) fn choose_seal(source: &Source, options: &SecretOptions) -> anyhow::Result<Option<(Scheme, Secret)>> {
+pub(in crate::cli) fn choose_seal(
+    source: &Source,
+    options: &SecretOptions,
+) -> anyhow::Result<Option<(Scheme, Secret)>> {
     let scheme = source.scheme.unwrap_or(source.provider.default_scheme());
     if let Some(given) = options.read(scheme)? {
         return Ok(Some((scheme, given)));

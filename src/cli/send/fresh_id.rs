@@ -6,7 +6,7 @@ const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 
 /// A delivery id that nobody has used: a random UUID for GitHub and as key of a command, `evt_…` for Stripe, `msg_…` for Standard Webhooks.
 #[must_use]
-pub(super) fn fresh_id(provider: Provider) -> String {
+pub(in crate::cli) fn fresh_id(provider: Provider) -> String {
     match provider {
         Provider::GitHub | Provider::Api => uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string(),
         Provider::Stripe => format!("evt_{}", letters()),

@@ -5,9 +5,11 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use crate::{
-    cli::json_member::{self, JsonMemberError},
     domain::{Headers, Secret},
-    fixture::Fixture,
+    fixture::{
+        Change, Fixture, SetError,
+        json_member::{self, JsonMemberError},
+    },
     provider::Provider,
     verify::Scheme,
 };
@@ -17,42 +19,22 @@ const GITHUB_ID: &str = "x-github-delivery";
 const STANDARD_ID: &str = "webhook-id";
 const COMMAND_KEY: &str = "idempotency-key";
 
-/// A change to the body: the value at `path` becomes `value`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
-    path: String,
-    /// JSON.
-    value: String,
-}
-
 /// A fixture on its way to becoming requests.
 #[derive(Debug, Clone)]
-pub(super) struct Letter {
-    pub(super) provider: Provider,
-    pub(super) headers: Headers,
-    pub(super) body: Bytes,
+pub(in crate::cli) struct Letter {
+    pub(in crate::cli) provider: Provider,
+    pub(in crate::cli) headers: Headers,
+    pub(in crate::cli) body: Bytes,
     /// `None`: the source takes unsigned requests.
-    pub(super) seal: Option<(Scheme, Secret)>,
+    pub(in crate::cli) seal: Option<(Scheme, Secret)>,
 }
 
 /// A request that is ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SealedLetter {
-    pub(super) delivery_id: String,
-    pub(super) headers: Headers,
-    pub(super) body: Bytes,
-}
-
-impl std::str::FromStr for Change {
-    type Err = String;
-
-    /// Reads `path=value`; a value that is JSON is taken as it is, any other becomes a string.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (path, value) = text.split_once('=').ok_or("write path=value, such as ref=refs/heads/main or number=7")?;
-        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(value).is_ok();
-        let value = if is_json { value.to_owned() } else { serde_json::Value::from(value).to_string() };
-        Ok(Self { path: path.to_owned(), value })
-    }
+pub(in crate::cli) struct SealedLetter {
+    pub(in crate::cli) delivery_id: String,
+    pub(in crate::cli) headers: Headers,
+    pub(in crate::cli) body: Bytes,
 }
 
 impl Letter {
@@ -60,23 +42,35 @@ impl Letter {
     ///
     /// # Errors
     /// When the body has no such value.
-    pub(super) fn of(
+    pub(in crate::cli) fn of(
         provider: Provider,
         fixture: Fixture,
         seal: Option<(Scheme, Secret)>,
         changes: &[Change],
-    ) -> Result<Self, JsonMemberError> {
-        let body = changes.iter().try_fold(fixture.body, |body, change| {
-            json_member::replace(&body, &change.path, &change.value).map(Bytes::from)
-        })?;
-        Ok(Self { provider, headers: fixture.headers, body, seal })
+    ) -> Result<Self, SetError> {
+        let fixture = changes.iter().try_fold(fixture, Fixture::set)?;
+        Ok(Self { provider, headers: fixture.headers, body: fixture.body, seal })
+    }
+
+    /// The id that the fixture itself has; `None`: it has none.
+    pub(in crate::cli) fn own_id(&self) -> Option<String> {
+        let header = match self.provider {
+            Provider::GitHub => GITHUB_ID,
+            Provider::StandardWebhooks => STANDARD_ID,
+            Provider::Api => COMMAND_KEY,
+            Provider::Stripe => {
+                let place = json_member::find(&self.body, "id").ok()?;
+                return serde_json::from_slice(&self.body[place]).ok();
+            }
+        };
+        self.headers.only_text(header).map(str::to_owned)
     }
 
     /// A request that carries this id and is signed at this time. A body is copied only where the id stands in it.
     ///
     /// # Errors
     /// When the id belongs into the body and there is no place for it.
-    pub(super) fn seal(&self, delivery_id: &str, at: DateTime<Utc>) -> Result<SealedLetter, JsonMemberError> {
+    pub(in crate::cli) fn seal(&self, delivery_id: &str, at: DateTime<Utc>) -> Result<SealedLetter, JsonMemberError> {
         let mut body = self.body.clone();
         let mut stamped: Vec<(&str, String)> = match self.provider {
             Provider::GitHub => vec![(GITHUB_ID, delivery_id.to_owned())],
@@ -174,7 +168,6 @@ mod tests {
         let changes = ["ref=refs/heads/x", "n=7", "list.0=\"8\""].map(|text| text.parse().unwrap());
         let letter = letter(Provider::GitHub, Scheme::GitHub, b"\n{\"ref\":\"a\", \"n\":1,\"list\":[2]}", &changes);
         assert_eq!(letter.seal("id", at()).unwrap().body, &br#"{"ref":"refs/heads/x", "n":7,"list":["8"]}"#[..]);
-        assert!("no-equals-sign".parse::<Change>().is_err());
         let absent = Fixture::parse(b"\n{}").unwrap();
         assert!(Letter::of(Provider::GitHub, absent, None, &changes).is_err());
     }

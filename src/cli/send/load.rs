@@ -20,7 +20,7 @@ use super::{
 
 /// What was measured.
 #[derive(Debug, Clone, serde::Serialize)]
-pub(super) struct LoadReport {
+pub(in crate::cli) struct LoadReport {
     requests: usize,
     concurrency: usize,
     took_ms: f64,
@@ -35,7 +35,7 @@ pub(super) struct LoadReport {
 }
 
 /// Sends all letters over `concurrency` connections.
-pub(super) async fn run_load(
+pub(in crate::cli) async fn run_load(
     client: &Client,
     url: &url::Url,
     letters: Vec<SealedLetter>,
@@ -61,7 +61,12 @@ pub(super) async fn run_load(
 }
 
 impl LoadReport {
-    fn of(samples: Vec<(Duration, Result<Answer, String>)>, concurrency: usize, took: Duration) -> Self {
+    /// Counts what was measured.
+    pub(in crate::cli) fn of(
+        samples: Vec<(Duration, Result<Answer, String>)>,
+        concurrency: usize,
+        took: Duration,
+    ) -> Self {
         let mut times: Vec<Duration> = samples.iter().map(|(time, _)| *time).collect();
         times.sort_unstable();
         let mut answers = BTreeMap::new();
@@ -85,12 +90,12 @@ impl LoadReport {
     }
 
     /// Whether every answer was a 2xx.
-    pub(super) fn all_succeeded(&self) -> bool {
+    pub(in crate::cli) fn all_succeeded(&self) -> bool {
         self.all_succeeded
     }
 
     /// The report for people.
-    pub(super) fn view(&self) -> String {
+    pub(in crate::cli) fn view(&self) -> String {
         let answers: Vec<_> = self.answers.iter().map(|(label, number)| format!("\n  {number:>8}  {label}")).collect();
         format!(
             "{} requests over {} connections in {:.2} s: {:.0} a second\n\

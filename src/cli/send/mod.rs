@@ -1,22 +1,22 @@
 //! `oncehook send`: plays the provider. Takes a fixture, signs it, posts it, and prints what is answered; with `--repeat`
 //! it is a small load tool.
 
-mod addressee;
-mod fresh_id;
-mod letter;
-mod load;
-mod post;
+pub(super) mod addressee;
+pub(super) mod fresh_id;
+pub(super) mod letter;
+pub(super) mod load;
+pub(super) mod post;
 mod view;
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use self::{
     addressee::{SecretOptions, choose_seal, choose_source},
     fresh_id::fresh_id,
-    letter::{Change, Letter, SealedLetter},
+    letter::{Letter, SealedLetter},
     load::run_load,
     post::post,
 };
@@ -29,8 +29,9 @@ use crate::{
     clock::Clock,
     config::Config,
     domain::{DeliveryId, SourceName},
-    fixture::Fixture,
+    fixture::{Change, Fixture},
     provider::Provider,
+    verify::Scheme,
 };
 
 /// How long to wait for an answer: GitHub waits 10 s, Stripe longer.
@@ -65,8 +66,8 @@ pub struct Options {
     /// Changes a value of the body before signing: `ref=refs/heads/x`, `data.object.id=in_7`. The value must be there.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     changes: Vec<Change>,
-    /// The time in the signature, such as 2026-01-05T10:00:00Z. Default: now.
-    #[arg(long, value_name = "TIME")]
+    /// The time in the signature: 2026-01-05T10:00:00Z, or from now: -5m, +1h. Default: now. GitHub signs none.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signing_time)]
     at: Option<DateTime<Utc>>,
     /// How many requests to send, each with a fresh id unless --id is set.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -152,6 +153,9 @@ fn prepare(options: &Options, letter: &Letter) -> anyhow::Result<Vec<SealedLette
         letter.body.len().saturating_mul(copies) <= PREPARED_BYTES_MAX,
         "--repeat {number} needs more than 1 GiB of signed bodies: send fewer at a time"
     );
+    if options.at.is_some() && letter.seal.as_ref().is_none_or(|(scheme, _)| *scheme == Scheme::GitHub) {
+        eprintln!("note: --at changes nothing here, no time is signed; --set changes times in the body");
+    }
     let at = options.at.unwrap_or_else(|| Clock::system().now());
     (0..number)
         .map(|_| {
@@ -173,6 +177,46 @@ fn no_answer(url: &url::Url, why: &str) -> anyhow::Error {
     anyhow::anyhow!("no answer from {url}: {why} (does \"oncehook serve\" run?)")
 }
 
+/// A time, or how long before (`-5m`) or after (`+5m`) now.
+fn signing_time(text: &str) -> Result<DateTime<Utc>, String> {
+    time_from(text, Clock::system().now())
+}
+
+fn time_from(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(time.to_utc());
+    }
+    let while_of = |text: &str| TimeDelta::from_std(humantime::parse_duration(text).ok()?).ok();
+    let time = match (text.strip_prefix('-'), text.strip_prefix('+')) {
+        (Some(ago), _) => while_of(ago).and_then(|ago| now.checked_sub_signed(ago)),
+        (_, Some(ahead)) => while_of(ahead).and_then(|ahead| now.checked_add_signed(ahead)),
+        _ => None,
+    };
+    time.ok_or_else(|| {
+        "write a time such as 2026-01-05T10:00:00Z, or how long before or after now: -5m, +1h".to_owned()
+    })
+}
+
 fn delivery_id(text: &str) -> Result<String, String> {
     DeliveryId::parse(text.as_bytes()).map(|id| id.as_str().to_owned()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::sample::morning;
+
+    #[test]
+    fn a_signing_time_is_a_time_or_a_while_from_now() {
+        for (text, time) in [
+            ("2026-01-05T12:00:00+02:00", "2026-01-05T10:00:00+00:00"),
+            ("-5m", "2026-01-05T09:55:00.250+00:00"),
+            ("+1h 30m", "2026-01-05T11:30:00.250+00:00"),
+        ] {
+            assert_eq!(time_from(text, morning()).unwrap().to_rfc3339(), time);
+        }
+        for text in ["", "5m", "-", "-soon", "tomorrow", "-10000000000y"] {
+            assert!(time_from(text, morning()).unwrap_err().contains("-5m, +1h"), "{text}");
+        }
+    }
 }

@@ -10,26 +10,32 @@ use crate::cli::{
 
 /// What was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(in crate::cli) struct Answer {
+    pub(in crate::cli) status: u16,
     /// The beginning of the body.
-    pub(super) body: Vec<u8>,
+    pub(in crate::cli) body: Vec<u8>,
 }
 
 impl Answer {
     /// Whether the sender would be content.
-    pub(super) fn is_success(&self) -> bool {
+    pub(in crate::cli) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
     /// The status and what the body says: its `status` where that is a word, else its `title`.
-    pub(super) fn label(&self) -> String {
+    pub(in crate::cli) fn label(&self) -> String {
         let word = self.text("status").or_else(|| self.text("title")).unwrap_or_default();
         format!("{} {}", self.status, Visible(&cut(&word, 60))).trim_end().to_owned()
     }
 
+    /// What the answer says in a word: its `status` where that is one, else the last part of a problem's `type`.
+    pub(in crate::cli) fn word(&self) -> Option<String> {
+        let last_part = |kind: String| kind.rsplit([':', '/']).next().map(str::to_owned);
+        self.text("status").or_else(|| self.text("type").and_then(last_part))
+    }
+
     /// A member of the body that is a string.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    pub(in crate::cli) fn text(&self, name: &str) -> Option<String> {
         let body: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
         Some(body.get(name)?.as_str()?.to_owned())
     }
@@ -39,7 +45,7 @@ impl Answer {
 ///
 /// # Errors
 /// When no whole answer came: why, in the system's own words.
-pub(super) async fn post(client: &Client, url: &url::Url, letter: &SealedLetter) -> Result<Answer, String> {
+pub(in crate::cli) async fn post(client: &Client, url: &url::Url, letter: &SealedLetter) -> Result<Answer, String> {
     let mut request = client.post(url.clone()).body(letter.body.clone());
     for (name, value) in letter.headers.iter() {
         request = request.header(name, value);
