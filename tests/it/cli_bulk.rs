@@ -32,13 +32,23 @@ async fn with_dead_letters(number: usize) -> (TestApp, TestDestination, Terminal
     );
     let app = TestApp::start_from(&config).await;
     let terminal = Terminal::with_config(&config, app.test_database().url());
-    let to = format!("--to http://{}/hooks/github", app.app().intake_address().unwrap());
-    terminal.stdout(&format!("send github ping --repeat {number} --concurrency 8 {to}")).await;
-    // To let each of them fail would take most of the test's time.
-    let died = "delete from apalis.jobs;
-                update oncehook.deliveries set state = 'dead', finished_at = oncehook.now(), job_id = null, attempts = 1,
-                                               last_error = 'answered 404 Not Found'";
-    sqlx::raw_sql(died).execute(&mut app.database().await).await.unwrap();
+    // One came in; the others are made after it. To send them all and let each fail would take most of the test's time.
+    app.sender().github("ping", "{}").id("n-1").send().await;
+    let others = format!(
+        "insert into oncehook.receipts
+         select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'delivery_id', 'n-' || n))).*
+         from oncehook.receipts r, generate_series(2, {number}) n;
+         insert into oncehook.payloads select (jsonb_populate_record(p, jsonb_build_object('receipt_id', r.id))).*
+         from oncehook.payloads p, oncehook.receipts r where r.id <> p.receipt_id;
+         insert into oncehook.deliveries
+         select (jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid(), 'receipt_id', r.id,
+                                                             'seq', nextval(pg_get_serial_sequence('oncehook.deliveries', 'seq'))))).*
+         from oncehook.deliveries d, oncehook.receipts r where r.id <> d.receipt_id;
+         delete from apalis.jobs;
+         update oncehook.deliveries set state = 'dead', finished_at = oncehook.now(), job_id = null, attempts = 1,
+                                        last_error = 'answered 404 Not Found'"
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(others)).execute(&mut app.database().await).await.unwrap();
     assert_eq!(app.states().await, [("dead".to_owned(), i64::try_from(number).unwrap())]);
     (app, destination, terminal)
 }
