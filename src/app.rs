@@ -32,6 +32,9 @@ use crate::{
 /// Connections for recording: one works, another is there at once when it breaks.
 const RECORDER_CONNECTIONS: u32 = 2;
 
+/// Connections for operators: a few, so that a slow search never holds up the work or the next question.
+const OPERATOR_CONNECTIONS: u32 = 4;
+
 /// Threads for running deliveries, apart from those that take requests.
 const WORK_THREADS: usize = 2;
 

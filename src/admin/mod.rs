@@ -102,10 +102,6 @@ async fn readyz(admin: web::Data<Admin>) -> HttpResponse {
 
 /// Prometheus text.
 async fn metrics(admin: web::Data<Admin>) -> HttpResponse {
-    let text = admin.tally.to_prometheus()
-        + &admin.figures.to_prometheus()
-        + &admin.budget.to_prometheus()
-        + &admin.access.to_prometheus();
     let (tally, figures) = (admin.tally.to_prometheus(), admin.figures.to_prometheus());
     let text = tally + &figures + &admin.budget.to_prometheus() + &admin.access.to_prometheus();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)

@@ -56,6 +56,6 @@ pub fn of_desk(error: OperateError) -> anyhow::Error {
         OperateError::Store(error) => super::database_access::explain(error),
         OperateError::NotFound { .. } => Failure::not_found(error.to_string()).into(),
         OperateError::Invalid { .. } => Failure::usage(error.to_string()).into(),
-        OperateError::Refused { .. } | OperateError::NotYet => anyhow::Error::new(error),
+        OperateError::Refused { .. } => anyhow::Error::new(error),
     }
 }

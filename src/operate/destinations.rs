@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Desk, OperateError, Pausable, Paused, Result};
+use super::{Desk, Pausable, Paused, Result};
 use crate::{
     config::{Config, DestinationKind, KeyFrom, OnDead, Order, Route},
     domain::DestinationName,
@@ -90,7 +90,7 @@ impl Desk {
     /// Those of the database.
     pub async fn destinations(&self) -> Result<Vec<DestinationLine>> {
         let config = self.live.load().config.clone();
-        let pauses = self.pauses_known().await?;
+        let pauses = self.pauses().await?;
         let mut conn = self.pool.acquire().await?;
         let health = list_health(&mut conn).await?;
         let mut lines = Vec::with_capacity(config.destinations.len());
@@ -122,7 +122,7 @@ impl Desk {
     /// Those of the database.
     pub async fn routes(&self) -> Result<Vec<RouteLine>> {
         let config = self.live.load().config.clone();
-        let pauses = self.pauses_known().await?;
+        let pauses = self.pauses().await?;
         let names: Vec<String> = config.routes.iter().map(|route| route.name.to_string()).collect();
         let pending = pending_of_routes(&mut *self.pool.acquire().await?, &names, COUNTED_MAX).await?;
         let lines = config.routes.iter().zip(pending).map(|(route, pending)| RouteLine {
@@ -143,14 +143,6 @@ impl Desk {
             dead: pending.dead,
         });
         Ok(lines.collect())
-    }
-
-    /// All pauses; none as long as there is nothing that pauses.
-    pub(super) async fn pauses_known(&self) -> Result<Vec<Paused>> {
-        match self.pauses().await {
-            Err(OperateError::NotYet) => Ok(Vec::new()),
-            pauses => pauses,
-        }
     }
 }
 

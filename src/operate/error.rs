@@ -37,9 +37,6 @@ pub enum OperateError {
     /// The database. HTTP 503, exit code 1.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Only until issue 4 is built: nothing constructs it at the end, and it goes.
-    #[error("not built yet")]
-    NotYet,
 }
 
 impl From<sqlx::Error> for OperateError {

@@ -56,7 +56,7 @@ impl Desk {
     /// # Errors
     /// [`OperateError::NotFound`]; those of the database.
     pub async fn why(&self, receipt: ReceiptId) -> Result<Why> {
-        let pauses = self.pauses_known().await?;
+        let pauses = self.pauses().await?;
         let mut conn = self.pool.acquire().await?;
         let mut tx = begin_reading(&mut conn).await?;
         let story = tell_receipt_story(&mut tx, receipt).await?;

@@ -93,7 +93,6 @@ impl From<OperateError> for Problem {
             OperateError::Refused { .. } => Self::new(StatusCode::CONFLICT, "refused", "Refused", words),
             OperateError::Invalid { .. } => Self::invalid(words),
             OperateError::Store(error) => error.into(),
-            OperateError::NotYet => Self::new(StatusCode::NOT_IMPLEMENTED, "not-built", "Not built yet", words),
         }
     }
 }

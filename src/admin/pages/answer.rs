@@ -89,11 +89,6 @@ fn told(error: &OperateError) -> (StatusCode, String, Vec<String>) {
                 "The log of this process says which: look for \"a page could not be made\".".to_owned(),
             ],
         ),
-        OperateError::NotYet => (
-            StatusCode::NOT_IMPLEMENTED,
-            "This is not built yet".to_owned(),
-            vec!["A later version of Oncehook answers here.".to_owned()],
-        ),
     }
 }
 

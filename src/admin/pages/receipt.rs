@@ -92,11 +92,7 @@ async fn receipt(desk: &Desk, visit: &Visit) -> Result<Receipt> {
         Err(OperateError::Refused { problem, .. }) => (None, Some(problem)),
         Err(error) => return Err(error),
     };
-    let why = match desk.why(id).await {
-        Ok(why) => Some(why),
-        Err(OperateError::NotYet) => None,
-        Err(error) => return Err(error),
-    };
+    let why = Some(desk.why(id).await?);
     let is_held = is_held(&story);
     let is_settled = story.deliveries.iter().all(|delivery| delivery.state.is_finished());
     let shell = visit.shell(format!("{} {id}", line(&story.facts.event_type)), Here::Receipts);
