@@ -21,7 +21,7 @@ use crate::{
     handler::Handlers,
     health::{self, Health},
     intake::{self, BoundServer, Budget, Intake, Tally},
-    operate::Desk,
+    operate::{self, Desk},
     record::Recorder,
     run::{self, Doorbell, Instance, Running, Stop},
     shutdown,
@@ -105,6 +105,7 @@ impl App {
         let settings = config::Database { connections_max: OPERATOR_CONNECTIONS, ..config.database.clone() };
         let pool = database.operating_pool(&settings).await?;
         let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
+        tokio::spawn(operate::keep_working_bulks(desk.clone(), context.stop.clone()));
         let (tally, budget) = (Arc::new(Tally::of(config.sources.keys())), Budget::new());
         let work = match work_runtime {
             Some(runtime) => Some(start_work(&config, &context, runtime).await?),

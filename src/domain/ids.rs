@@ -16,7 +16,10 @@ fn milliseconds(time: DateTime<Utc>) -> u64 {
 fn padded(digits: &str) -> Option<(Ulid, Ulid)> {
     // The first digit holds three bits, the others five.
     const LAST: &str = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
-    if digits.len() > ulid::ULID_LEN || !digits.is_ascii() || digits.as_bytes().first().is_some_and(|first| *first > b'7') {
+    if digits.len() > ulid::ULID_LEN
+        || !digits.is_ascii()
+        || digits.as_bytes().first().is_some_and(|first| *first > b'7')
+    {
         return None;
     }
     let first = Ulid::from_string(&format!("{digits:0<26}")).ok()?;

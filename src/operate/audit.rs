@@ -99,7 +99,8 @@ impl Desk {
 impl AuditLine {
     fn of(row: AuditRow) -> Result<Self> {
         let via = [Via::Api, Via::Dashboard, Via::CommandLine].into_iter().find(|via| via.as_str() == row.via);
-        let unknown = || StoreError::inconsistent("oncehook.audit", "via", row.id, "a word that this version does not know");
+        let unknown =
+            || StoreError::inconsistent("oncehook.audit", "via", row.id, "a word that this version does not know");
         Ok(Self {
             entry: row.id,
             at: row.at,

@@ -103,14 +103,13 @@ impl Desk {
         let mut conn = self.pool.acquire().await?;
         let mut tx = begin_reading(&mut conn).await?;
         let (criteria, part_is) = criteria_of(&mut tx, query, begin.map(|begin| begin.2)).await?;
-        let walked =
-            search_deliveries(&mut tx, &criteria, Direction::NewestFirst, beyond, i64::from(limit)).await?;
+        let walked = search_deliveries(&mut tx, &criteria, Direction::NewestFirst, beyond, i64::from(limit)).await?;
         let ids: Vec<Uuid> = walked.found.iter().map(|place| place.1).collect();
         let items = delivery_lines(&mut tx, &ids).await?;
         tx.commit().await?;
-        let next = walked
-            .next
-            .map(|(receipt, delivery)| cursor_of(LIST, &(ReceiptId::from(receipt), DeliveryRef::from(delivery), part_is)));
+        let next = walked.next.map(|(receipt, delivery)| {
+            cursor_of(LIST, &(ReceiptId::from(receipt), DeliveryRef::from(delivery), part_is))
+        });
         Ok(Page { items, next })
     }
 

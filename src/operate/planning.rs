@@ -114,8 +114,8 @@ pub(super) async fn run_again(
 
 /// What the audit log says about a replay.
 pub(super) fn details_of(replayed: &Replayed) -> serde_json::Value {
-    let deliveries = replayed.deliveries.iter().map(|one| {
-        serde_json::json!({ "delivery": one.delivery, "route": one.route, "done": one.done, "state": one.state })
-    });
+    let deliveries = replayed.deliveries.iter().map(
+        |one| serde_json::json!({ "delivery": one.delivery, "route": one.route, "done": one.done, "state": one.state }),
+    );
     deliveries.collect()
 }

@@ -36,12 +36,8 @@ impl Desk {
         }
         // Only the outbox keeps these two beside the payload, and has no conflicts.
         let (event_type, ordering_key) = (String::new(), None);
-        let event = StoredEvent {
-            source: stored.source.clone(),
-            event_type,
-            ordering_key,
-            payload: stored.payload.clone(),
-        };
+        let event =
+            StoredEvent { source: stored.source.clone(), event_type, ordering_key, payload: stored.payload.clone() };
         let Some((identity, plan)) = plan_again(blueprint, event, None).await? else {
             return Err(OperateError::Refused {
                 problem: format!("the configuration has no source {:?} any more", stored.source.as_str()),
@@ -69,7 +65,10 @@ fn new_receipt(conflict: i64, stored: StoredConflict, identity: Identity, plan: 
     let StoredConflict { receipt: first, source, arrived_at, secret_fingerprint, payload, .. } = stored;
     if identity.delivery_id.as_str() != stored.delivery_id {
         return Err(OperateError::Refused {
-            problem: format!("its payload reads as the event {}, and not as {}", identity.delivery_id, stored.delivery_id),
+            problem: format!(
+                "its payload reads as the event {}, and not as {}",
+                identity.delivery_id, stored.delivery_id
+            ),
             instead: format!("see whether [sources.{source}] has another provider than when it came in"),
         });
     }

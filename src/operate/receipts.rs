@@ -14,9 +14,7 @@ use crate::{
         delivery_story::receipt_of_attempt,
         receipt_list::{ReceiptLine, receipt_lines},
         receipt_search::{ReceiptCriteria, search_receipts},
-        receipt_story::{
-            Payload, ReceiptStory, begin_reading, read_payload, receipt_of_delivery, tell_receipt_story,
-        },
+        receipt_story::{Payload, ReceiptStory, begin_reading, read_payload, receipt_of_delivery, tell_receipt_story},
     },
 };
 
@@ -178,7 +176,8 @@ impl Desk {
         }
         Err(OperateError::Refused {
             problem: format!("the payload of {receipt} is no longer kept"),
-            instead: "ask the provider to send the event again; what is known about the receipt is still there".to_owned(),
+            instead: "ask the provider to send the event again; what is known about the receipt is still there"
+                .to_owned(),
         })
     }
 }

@@ -41,7 +41,8 @@ impl Desk {
         note(&mut tx, instruction, "retry", &delivery.to_string(), &details).await?;
         tx.commit().await?;
         self.bell.ring();
-        let next = if state == DeliveryState::Queued { "it runs next" } else { "it runs behind what waits in its lane" };
+        let next =
+            if state == DeliveryState::Queued { "it runs next" } else { "it runs behind what waits in its lane" };
         let done = format!("asked for again: it is {state}, and {next}");
         Ok(Changed { what: delivery.to_string(), state: Some(state), done })
     }

@@ -18,10 +18,6 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use cel::Env;
 
-pub use self::{
-    mistake::{Mistake, RouteError},
-    payload_path::PayloadPath,
-};
 pub(crate) use self::mistake::{check_filter, check_ordering_key, check_pattern};
 use self::{
     facts::{Closed, Facts},
@@ -29,6 +25,10 @@ use self::{
     key::Key,
     pattern::Pattern,
     pointer::Pointer,
+};
+pub use self::{
+    mistake::{Mistake, RouteError},
+    payload_path::PayloadPath,
 };
 use crate::{
     config::{self, Order},

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn a_place_is_named_either_way() {
-        let json = br#"{"repository":{"full_name":"octo/repo","id":42,"private":false,"a~/":null},"list":[{"x":"\u0000"}]}"#;
+        let json =
+            br#"{"repository":{"full_name":"octo/repo","id":42,"private":false,"a~/":null},"list":[{"x":"\u0000"}]}"#;
         for (path, value) in [
             ("repository.full_name", "octo/repo"),
             ("/repository/full_name", "octo/repo"),

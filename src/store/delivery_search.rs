@@ -119,7 +119,9 @@ fn push_statement(
     path.push_walk(sql, criteria, direction, beyond);
     // "offset 0" keeps the planner to one look for each row walked, so that it stops at the limit.
     sql.push(") s join lateral (select * from oncehook.deliveries d where d.id = s.id offset 0) d on true");
-    sql.push(" join lateral (select * from oncehook.receipts r where r.id = s.receipt_id offset 0) r on true where true");
+    sql.push(
+        " join lateral (select * from oncehook.receipts r where r.id = s.receipt_id offset 0) r on true where true",
+    );
     criteria.push_rest(sql);
     push_order(sql, "s", direction);
 }
@@ -194,7 +196,9 @@ impl<'c> Path<'c> {
             let edge = beyond.map(|place| just_before(place.0, direction));
             sql.push("select d.receipt_id, d.id from (");
             receipts.push_walk_in(sql, &criteria.receipt, edge, direction);
-            sql.push(") w join lateral (select d.receipt_id, d.id from oncehook.deliveries d where d.receipt_id = w.id");
+            sql.push(
+                ") w join lateral (select d.receipt_id, d.id from oncehook.deliveries d where d.receipt_id = w.id",
+            );
             sql.push(" offset 0) d on true where true");
             push_beyond(sql, direction, beyond);
             let order = direction.order();

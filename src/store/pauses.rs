@@ -64,12 +64,9 @@ pub async fn end_pause(conn: &mut PgConnection, kind: &str, name: &str) -> Resul
 /// # Errors
 /// Those of the database.
 pub async fn list_pauses(conn: &mut PgConnection) -> Result<Vec<PauseRow>> {
-    Ok(sqlx::query_as!(
-        PauseRow,
-        "select kind, name, since, by, reason from oncehook.pauses order by kind desc, name"
-    )
-    .fetch_all(conn)
-    .await?)
+    Ok(sqlx::query_as!(PauseRow, "select kind, name, since, by, reason from oncehook.pauses order by kind desc, name")
+        .fetch_all(conn)
+        .await?)
 }
 
 /// Makes a job that was parked for a pause due at once, if no pause of these is left. Locks the job's row.

@@ -57,10 +57,9 @@ pub async fn read_stored_conflict(conn: &mut PgConnection, conflict: i64) -> Res
 /// # Errors
 /// Those of the database.
 pub async fn lock_conflict(conn: &mut PgConnection, conflict: i64) -> Result<Option<Option<ReceiptId>>> {
-    let promoted =
-        sqlx::query_scalar!("select promoted_to from oncehook.conflicts where id = $1 for update", conflict)
-            .fetch_optional(&mut *conn)
-            .await?;
+    let promoted = sqlx::query_scalar!("select promoted_to from oncehook.conflicts where id = $1 for update", conflict)
+        .fetch_optional(&mut *conn)
+        .await?;
     sqlx::query!("set local enable_seqscan = off").execute(conn).await?;
     Ok(promoted.map(|receipt| receipt.map(ReceiptId::from)))
 }

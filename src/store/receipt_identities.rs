@@ -88,12 +88,7 @@ pub async fn beginning_with(conn: &mut PgConnection, text: &str, limit: i64) -> 
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn receipts_of_deliveries(
-    conn: &mut PgConnection,
-    first: Uuid,
-    last: Uuid,
-    limit: i64,
-) -> Result<Vec<Uuid>> {
+pub async fn receipts_of_deliveries(conn: &mut PgConnection, first: Uuid, last: Uuid, limit: i64) -> Result<Vec<Uuid>> {
     Ok(sqlx::query_scalar!(
         "select receipt_id from oncehook.deliveries where id between $1 and $2 order by id desc limit $3",
         first,

@@ -220,9 +220,7 @@ impl<'c> Path<'c> {
         sql.push("select d.receipt_id as id from oncehook.deliveries d where ");
         match self {
             // The index leaves the succeeded ones out, which the planner has to see.
-            Self::State(state) => {
-                sql.push("d.state = '").push(state.as_str()).push("' and d.state <> 'succeeded'")
-            }
+            Self::State(state) => sql.push("d.state = '").push(state.as_str()).push("' and d.state <> 'succeeded'"),
             Self::Route(route) => sql.push("d.route = ").push_bind((*route).to_owned()),
             Self::Destination(destination) => sql.push("d.destination = ").push_bind((*destination).to_owned()),
             _ => sql.push("true"),
@@ -231,11 +229,7 @@ impl<'c> Path<'c> {
 }
 
 /// The same for each of `all`, merged in their order. For none of them a statement that gives nothing.
-fn branches<T>(
-    sql: &mut QueryBuilder<Postgres>,
-    all: &[T],
-    mut push: impl FnMut(&mut QueryBuilder<Postgres>, &T),
-) {
+fn branches<T>(sql: &mut QueryBuilder<Postgres>, all: &[T], mut push: impl FnMut(&mut QueryBuilder<Postgres>, &T)) {
     if all.is_empty() {
         sql.push("select null::uuid as id where false");
     }
@@ -296,7 +290,9 @@ impl ReceiptCriteria {
             sql.push(" and r.received_at < ").push_bind(until);
         }
         if let Some(flag) = &self.flag {
-            sql.push(" and exists (select from unnest(r.flags) f(f) where starts_with(f.f, ").push_bind(flag.clone()).push("))");
+            sql.push(" and exists (select from unnest(r.flags) f(f) where starts_with(f.f, ")
+                .push_bind(flag.clone())
+                .push("))");
         }
         if let Some(held) = self.held {
             sql.push(if held { " and r.held_since is not null" } else { " and r.held_since is null" });

@@ -23,7 +23,10 @@ async fn a_change_whose_reason_cannot_be_kept_is_not_made() {
         assert!(matches!(refused, Err(OperateError::Invalid { field: "reason", .. })), "{refused:?}");
     }
     assert_eq!(bench.state(delivery).await, DeliveryState::Queued);
-    assert_eq!(bench.count("select (select count(*) from oncehook.audit) + (select count(*) from oncehook.pauses)").await, 0);
+    assert_eq!(
+        bench.count("select (select count(*) from oncehook.audit) + (select count(*) from oncehook.pauses)").await,
+        0
+    );
 }
 
 #[tokio::test]

@@ -57,7 +57,12 @@ async fn the_longest_answer_about_a_held_receipt_stays_short() {
     let letter = |id: &str| app.sender().github(&long, BODY).id(id);
     letter("first").send().await;
     let held = letter(&long).send().await;
-    assert!(held.text_of("held").ends_with("must release it") && held.text.len() <= 330, "{}: {}", held.text.len(), held.text);
+    assert!(
+        held.text_of("held").ends_with("must release it") && held.text.len() <= 330,
+        "{}: {}",
+        held.text.len(),
+        held.text
+    );
     app.run_until_idle().await;
 }
 
@@ -81,13 +86,19 @@ async fn a_released_receipt_is_delivered_in_its_turn_and_once() {
     send(&app, "id-0").await;
     let held = receipt_of(&send(&app, "id-1").await);
     let refused = app.app().desk().replay(held, None, by(&operator())).await;
-    assert!(matches!(&refused, Err(OperateError::Refused { instead, .. }) if instead.contains("release it")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(OperateError::Refused { instead, .. }) if instead.contains("release it")),
+        "{refused:?}"
+    );
 
     let released = release(&app, held).await.unwrap();
     let [delivery] = &released.deliveries[..] else { panic!("{released:?}") };
     assert_eq!((delivery.done.as_str(), delivery.state), ("planned", DeliveryState::Waiting), "behind the first");
     let again = release(&app, held).await;
-    assert!(matches!(&again, Err(OperateError::Refused { problem, .. }) if problem.contains("is not held")), "{again:?}");
+    assert!(
+        matches!(&again, Err(OperateError::Refused { problem, .. }) if problem.contains("is not held")),
+        "{again:?}"
+    );
     app.run_until_idle().await;
     assert_eq!(app.states().await, [("succeeded".to_owned(), 2)]);
     let left = "select count(*) from oncehook.receipts where held_since is not null or flags::text like '%held%'";

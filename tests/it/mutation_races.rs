@@ -65,11 +65,8 @@ async fn no_delivery_is_both_run_and_cancelled() {
     let begun = bench.script.begun();
     for &delivery in &deliveries {
         let times = begun.iter().filter(|one| **one == delivery).count();
-        let expected = if cancelled.contains(&delivery) {
-            (DeliveryState::Cancelled, 0)
-        } else {
-            (DeliveryState::Succeeded, 1)
-        };
+        let expected =
+            if cancelled.contains(&delivery) { (DeliveryState::Cancelled, 0) } else { (DeliveryState::Succeeded, 1) };
         assert_eq!((bench.state(delivery).await, times), expected);
     }
     assert_eq!(bench.count("select count(*) from oncehook.audit").await, i64::try_from(cancelled.len()).unwrap());
@@ -116,7 +113,10 @@ async fn a_delivery_that_is_being_claimed_is_not_cancelled() {
         bench.until_somebody_waits_for_a_lock().await;
         worker.commit().await.unwrap();
         let refused = pressed.await.unwrap();
-        assert!(matches!(&refused, Err(OperateError::Refused { problem, .. }) if problem.contains("running")), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(OperateError::Refused { problem, .. }) if problem.contains("running")),
+            "{refused:?}"
+        );
         bench.check().await;
     }
 }

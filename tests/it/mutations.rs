@@ -132,7 +132,8 @@ async fn cancelling_the_last_of_a_lane_or_a_lone_delivery_leaves_neither_lane_no
         bench.script.plan(delivery, [Step::Fail]);
         bench.drain().await;
         Operation::Cancel.on(&bench, delivery).await.unwrap();
-        let left = "select (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs where status <> 'Done')";
+        let left =
+            "select (select count(*) from oncehook.lanes) + (select count(*) from apalis.jobs where status <> 'Done')";
         assert_eq!(bench.count(left).await, 0);
     }
 }
@@ -187,7 +188,10 @@ async fn unblocking_is_audited_and_refused_where_nothing_is_blocked() {
     desk.unblock_lane(&lane("a"), by(&operator)).await.unwrap();
     let again = desk.unblock_lane(&lane("a"), by(&operator)).await;
     assert!(matches!(again, Err(OperateError::Refused { .. })), "{again:?}");
-    assert_eq!(bench.count("select count(*) from oncehook.audit where action = 'unblock' and subject = 'deploy/a'").await, 1);
+    assert_eq!(
+        bench.count("select count(*) from oncehook.audit where action = 'unblock' and subject = 'deploy/a'").await,
+        1
+    );
     bench.drain().await;
     assert_eq!(bench.script.begun(), deliveries);
 }

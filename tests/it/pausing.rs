@@ -160,7 +160,9 @@ async fn a_job_that_is_parked_after_the_resume_is_due_at_once() {
     let delivery = bench.record(None).await;
     let job = JobId::new();
     let mut conn = bench.pool().acquire().await.unwrap();
-    insert_job(&mut conn, job, &Work::Delivery(delivery), RunAt::After(std::time::Duration::from_secs(30))).await.unwrap();
+    insert_job(&mut conn, job, &Work::Delivery(delivery), RunAt::After(std::time::Duration::from_secs(30)))
+        .await
+        .unwrap();
     pause(&bench, Pausable::Destination, "deployer").await.unwrap();
     assert!(!bring_forward_if_resumed(&mut conn, job, "deploy", "deployer").await.unwrap());
     resume(&bench, Pausable::Destination, "deployer").await.unwrap();

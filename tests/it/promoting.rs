@@ -63,7 +63,10 @@ async fn a_promoted_conflict_is_a_receipt_of_its_own_and_is_delivered() {
             .unwrap();
     assert_eq!(noted, (promoted.receipt.uuid(), true));
     assert_eq!(app.count("select count(*) from oncehook.receipts where hook_scope = ''").await, 1, "the first stays");
-    assert_eq!(app.count("select count(*) from oncehook.audit where action = 'promote' and subject = 'conflict 1'").await, 1);
+    assert_eq!(
+        app.count("select count(*) from oncehook.audit where action = 'promote' and subject = 'conflict 1'").await,
+        1
+    );
 }
 
 #[tokio::test]
@@ -78,7 +81,10 @@ async fn a_conflict_is_promoted_once_and_the_refusal_names_the_receipt() {
     let receipts: Vec<ReceiptId> = results.iter().flatten().map(|promoted| promoted.receipt).collect();
     let [receipt] = receipts[..] else { panic!("{results:?}") };
     for refused in results.iter().filter_map(|result| result.as_ref().err()) {
-        assert!(matches!(refused, OperateError::Refused { .. }) && refused.to_string().contains(&receipt.to_string()), "{refused}");
+        assert!(
+            matches!(refused, OperateError::Refused { .. }) && refused.to_string().contains(&receipt.to_string()),
+            "{refused}"
+        );
     }
     app.run_until_idle().await;
     assert_eq!(app.count("select count(*) from oncehook.receipts").await, 2);
@@ -119,6 +125,9 @@ async fn what_is_not_there_or_has_no_source_any_more_is_not_promoted() {
     config.routes.retain(|route| route.source.as_str() != "github");
     live.store(Arc::new(Blueprint::of(Arc::new(config), app.clock()).unwrap()));
     let refused = promote(&app, conflict).await;
-    assert!(matches!(&refused, Err(OperateError::Refused { problem, .. }) if problem.contains("github")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(OperateError::Refused { problem, .. }) if problem.contains("github")),
+        "{refused:?}"
+    );
     assert_eq!(app.count("select count(*) from oncehook.conflicts where promoted_to is not null").await, 0);
 }

@@ -81,7 +81,10 @@ async fn a_replay_runs_the_finished_deliveries_of_a_receipt_again_whatever_they_
         let queued = DeliveryState::Queued;
         assert_eq!(done(&replayed), [("github-demo", "revived", queued), ("main-only", "revived", queued)], "{state}");
         let again = replay(&app, receipt, None).await;
-        assert!(matches!(&again, Err(OperateError::Refused { problem, .. }) if problem.contains("under way")), "{again:?}");
+        assert!(
+            matches!(&again, Err(OperateError::Refused { problem, .. }) if problem.contains("under way")),
+            "{again:?}"
+        );
     }
     app.run_until_idle().await;
     let manual = "select count(*) from oncehook.attempts where trigger = 'manual'";
@@ -111,7 +114,10 @@ async fn what_matched_nothing_runs_by_a_route_that_is_named_or_was_added_since()
     // Intake works with the same configuration of this moment.
     assert_eq!(reply.json()["deliveries"], 0);
     let nothing = replay(&app, receipt, None).await;
-    assert!(matches!(&nothing, Err(OperateError::Refused { instead, .. }) if instead.contains("name a route")), "{nothing:?}");
+    assert!(
+        matches!(&nothing, Err(OperateError::Refused { instead, .. }) if instead.contains("name a route")),
+        "{nothing:?}"
+    );
 
     let named = replay(&app, receipt, Some("github-demo")).await.unwrap();
     assert_eq!(done(&named), [("github-demo", "planned", DeliveryState::Queued)]);
@@ -127,7 +133,8 @@ async fn what_matched_nothing_runs_by_a_route_that_is_named_or_was_added_since()
     );
     app.run_until_idle().await;
     assert_eq!((ran(&app, "github-demo").await, ran(&app, "added").await), (vec![receipt], vec![receipt]));
-    let planned = "select count(*) from oncehook.deliveries where trigger = 'manual' and ordering_key = 'ref/1/refs/heads/other'";
+    let planned =
+        "select count(*) from oncehook.deliveries where trigger = 'manual' and ordering_key = 'ref/1/refs/heads/other'";
     assert_eq!(app.count(planned).await, 2, "in the lane that recording would have put it into");
 }
 
@@ -140,7 +147,11 @@ async fn a_replay_goes_behind_what_waits_in_its_lane() {
     let revived = replay(&app, first, Some("main-only")).await.unwrap();
     assert_eq!(done(&revived), [("main-only", "revived", DeliveryState::Waiting)]);
     let planned = replay(&app, second, Some("main-only")).await.unwrap();
-    assert_eq!(done(&planned), [("main-only", "planned", DeliveryState::Waiting)], "its filter says no, and it is named");
+    assert_eq!(
+        done(&planned),
+        [("main-only", "planned", DeliveryState::Waiting)],
+        "its filter says no, and it is named"
+    );
     let late = push(&app, "main").await;
     app.run_until_idle().await;
     assert_eq!(ran(&app, "main-only").await, [first, third, fourth, fifth, first, second, late]);

@@ -15,6 +15,7 @@ mod keeper;
 pub mod ledger;
 pub mod lifeline;
 pub mod log;
+pub mod many;
 pub mod own_cluster;
 pub mod parcel;
 pub mod process;
