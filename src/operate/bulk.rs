@@ -4,13 +4,12 @@
 use chrono::{DateTime, Utc};
 
 use serde_json::json;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
     DeliveryQuery, Desk, Instruction, OperateError, Page, PageRequest, RETRIED_FROM, Result,
     audit::note,
-    delivery_criteria::criteria_of,
+    bulk_scope::{criteria_of_bulk, picked},
     page::{key_of, limit_of},
 };
 use crate::{
@@ -18,7 +17,7 @@ use crate::{
     store::{
         StoreError,
         bulks::{BulkRow, NewBulk, find_bulk, insert_bulk, page_of_bulks, stop_bulk},
-        delivery_search::{DeliveryCriteria, count_deliveries, search_deliveries},
+        delivery_search::{count_deliveries, search_deliveries},
         receipt_story::begin_reading,
         walk::Direction,
     },
@@ -105,10 +104,7 @@ pub struct BulkProgress {
 const LIST: &str = "bulks 1";
 
 /// Deliveries are counted up to here, and a bulk meets no more: it can be begun again for the rest.
-pub(super) const COUNTED_MAX: i64 = 1_000_000;
-
-/// Deliveries that can be picked one by one: what a page has room for.
-const PICKED_MAX: usize = 1_000;
+const COUNTED_MAX: i64 = 1_000_000;
 
 /// What a count shows as examples.
 const SAMPLES: i64 = 5;
@@ -215,47 +211,6 @@ impl Desk {
         let items = page.items.into_iter().map(BulkProgress::of).collect::<Result<_>>()?;
         Ok(Page { items, next: page.next })
     }
-}
-
-/// Deliveries that were picked one by one.
-fn picked(request: &BulkRequest) -> Result<Vec<Uuid>> {
-    let invalid = |problem: String, instead: String| OperateError::Invalid { field: "only", problem, instead };
-    if request.only.len() > PICKED_MAX {
-        let instead = format!("pick up to {PICKED_MAX}, or leave \"only\" out and narrow the filter");
-        return Err(invalid(format!("it has {} deliveries", request.only.len()), instead));
-    }
-    let read = |text: &String| {
-        let id = text.parse::<DeliveryRef>().map(DeliveryRef::uuid);
-        id.map_err(|error| invalid(error.to_string(), "take the ids from a list of deliveries".to_owned()))
-    };
-    request.only.iter().map(read).collect()
-}
-
-/// What passes the filter and stands where the action can be done.
-pub(super) async fn criteria_of_bulk(
-    conn: &mut PgConnection,
-    action: BulkAction,
-    filter: &DeliveryQuery,
-    only: &[Uuid],
-) -> Result<DeliveryCriteria> {
-    let (mut criteria, _) = criteria_of(conn, filter, None).await?;
-    criteria.states.retain(|state| action.done_from().contains(state));
-    if filter.state.is_none() {
-        criteria.states = action.done_from().to_vec();
-    } else if criteria.states.is_empty() {
-        return Err(OperateError::Invalid {
-            field: "state",
-            problem: format!("{} cannot be done there", action.as_str()),
-            instead: format!(
-                "ask for {}",
-                action.done_from().iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" or ")
-            ),
-        });
-    }
-    if !only.is_empty() {
-        criteria.only = Some(only.to_vec());
-    }
-    Ok(criteria)
 }
 
 pub(super) fn no_bulk(bulk: &str) -> OperateError {

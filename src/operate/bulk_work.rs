@@ -8,7 +8,8 @@ use sqlx::PgConnection;
 use tokio::time::timeout;
 
 use super::{
-    BulkAction, DeliveryQuery, Desk, Instruction, Operator, Result, Role, Via, audit::note, bulk::criteria_of_bulk,
+    BulkAction, DeliveryQuery, Desk, Instruction, Operator, Result, Role, Via, audit::note,
+    bulk_scope::criteria_of_bulk,
 };
 use crate::{
     domain::{DeliveryRef, Trigger},

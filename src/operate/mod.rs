@@ -5,6 +5,7 @@
 
 mod audit;
 mod bulk;
+mod bulk_scope;
 mod bulk_work;
 mod cancel;
 mod conflicts;

@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod lifeline;
 pub mod log;
 pub mod markup;
+pub mod many;
 pub mod own_cluster;
 pub mod parcel;
 pub mod process;
