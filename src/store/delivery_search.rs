@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::{
     Result,
-    receipt_search::{Path as ReceiptPath, ReceiptCriteria},
+    receipt_search::ReceiptCriteria,
+    receipt_walk::Path as ReceiptPath,
     walk::{Direction, IdRange, WALKED_MAX, Walked},
 };
 use crate::domain::DeliveryState;

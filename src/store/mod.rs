@@ -39,6 +39,7 @@ pub mod receipt_identities;
 pub mod receipt_list;
 pub mod receipt_search;
 pub mod receipt_story;
+mod receipt_walk;
 pub mod record_new;
 pub mod record_seen_before;
 pub mod replays;

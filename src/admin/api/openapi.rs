@@ -48,7 +48,7 @@ pub(super) async fn document(_: Signed) -> HttpResponse {
     HttpResponse::Ok().json(describe())
 }
 
-/// The description of the API: OpenAPI 3.1.
+/// The description of the API: `OpenAPI` 3.1.
 #[must_use]
 pub fn describe() -> Value {
     let mut document = serde_json::to_value(Document::openapi()).expect("a description is texts and maps");

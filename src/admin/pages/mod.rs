@@ -1,5 +1,6 @@
-//! The operator's pages: rendered here, working without JavaScript, one file a page. Each handler asks the desk and gives a
-//! template; what is changed goes through a page that asks first and a form that is answered with a redirect.
+//! The operator's pages: rendered here, working without JavaScript, one file a page.
+//!
+//! Each handler asks the desk and gives a template; what is changed goes through a page that asks first and a form that is answered with a redirect.
 //!
 //! Whatever came from outside is text to these pages: templates escape it, `pieces::line` and `payload` write out what cannot
 //! be seen, and the content security policy allows no code but our one file.

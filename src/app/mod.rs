@@ -1,16 +1,18 @@
 //! The composition root: takes a configuration, puts the appliance together, and takes it apart in good order. Nothing in
 //! here decides what happens to an event.
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+mod port;
+mod work;
+
+use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use anyhow::Context as _;
-use tokio::{runtime::Runtime, task::JoinHandle};
+use tokio::task::JoinHandle;
 
+use self::{
+    port::Port,
+    work::{Work, check_handlers, on, runtime_for_work, start_work},
+};
 use crate::{
     admin::{self, Admin, auth::Access},
     blueprint::Blueprint,
@@ -22,10 +24,10 @@ use crate::{
     figures::{self, Figures},
     handler::Handlers,
     health::{self, Health},
-    intake::{self, BoundServer, Budget, Intake, Tally},
+    intake::{self, Budget, Intake, Tally},
     operate::{self, Desk, Operator, Via},
     record::Recorder,
-    run::{self, Doorbell, Instance, Running, Stop},
+    run::{self, Doorbell, Stop},
     shutdown,
 };
 
@@ -34,9 +36,6 @@ const RECORDER_CONNECTIONS: u32 = 2;
 
 /// Connections for operators: a few, so that a slow search never holds up the work or the next question.
 const OPERATOR_CONNECTIONS: u32 = 4;
-
-/// Threads for running deliveries, apart from those that take requests.
-const WORK_THREADS: usize = 2;
 
 /// Which parts of the appliance a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,19 +58,6 @@ pub struct App {
     recording: Option<JoinHandle<()>>,
     work: Option<Work>,
     figures: figures::Writer,
-}
-
-/// A port, with the server behind it.
-struct Port {
-    address: SocketAddr,
-    stop: shutdown::Trigger,
-    served: JoinHandle<io::Result<()>>,
-}
-
-/// The workers, on threads of their own: a burst of requests must not delay their heartbeats.
-struct Work {
-    running: Running,
-    runtime: Runtime,
 }
 
 impl App {
@@ -118,16 +104,9 @@ impl App {
             None => None,
         };
         let (intake, recording) = if role.receives {
-            let settings = few(&config, RECORDER_CONNECTIONS);
-            let pool = database.recording_pool(&settings).await?;
-            let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
-            let pool = database.pool("status", &settings).await?;
-            let (live, clock) = (live.clone(), clock.clone());
-            let (budget, tally, figures) = (budget.clone(), tally.clone(), figures.clone());
-            let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
-            let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
-                .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
-            (Some(Port::open(bound)), Some(recording))
+            let (port, recording) =
+                open_intake(&config, &database, &context, &clock, (tally.clone(), budget.clone())).await?;
+            (Some(port), Some(recording))
         } else {
             (None, None)
         };
@@ -251,78 +230,26 @@ impl App {
     }
 }
 
-impl Port {
-    fn open(bound: BoundServer) -> Self {
-        let (stop, stopping) = shutdown::channel();
-        Self { address: bound.address(), stop, served: tokio::spawn(bound.run(stopping)) }
-    }
-
-    async fn close(self, name: &str) {
-        self.stop.pull();
-        if !self.served.is_finished()
-            && let Err(error) = self.served.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
-        {
-            tracing::warn!(%error, "the {name} port did not close in good order");
-        }
-    }
-}
-
-impl Work {
-    async fn stop(self, grace: Duration) {
-        if !self.running.stop(grace).await {
-            tracing::warn!("deliveries were still under way after shutdown.grace and were put back in their place");
-        }
-        self.runtime.shutdown_background();
-    }
-}
-
 /// The settings of the database for a part that needs few connections.
 fn few(config: &Config, connections_max: u32) -> config::Database {
     config::Database { connections_max, ..config.database.clone() }
 }
 
-fn check_handlers(config: &Config, handlers: &Handlers) -> anyhow::Result<()> {
-    let missing = handlers.missing(config);
-    anyhow::ensure!(
-        missing.is_empty(),
-        "no Rust handler is registered for {}: give App::start_with a handler of each name (docs/handlers.md), or change the \
-         destination's kind. The oncehook command itself has no handlers",
-        missing.iter().map(|name| format!("[destinations.{name}]")).collect::<Vec<_>>().join(", ")
-    );
-    Ok(())
-}
-
-fn runtime_for_work() -> anyhow::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORK_THREADS)
-        .thread_name("oncehook-work")
-        .enable_all()
-        .build()
-        .context("failed to start the threads that run deliveries")
-}
-
-/// Runs `future` on `runtime`, where its connections will live, or here.
-async fn on<T: Send + 'static>(
-    runtime: Option<&Runtime>,
-    future: impl Future<Output = T> + Send + 'static,
-) -> Result<T, tokio::task::JoinError> {
-    match runtime {
-        Some(runtime) => runtime.spawn(future).await,
-        None => Ok(future.await),
-    }
-}
-
-/// Sets free what dead processes of this data folder held, then starts the workers.
-async fn start_work(config: &Config, context: &run::Context, runtime: Runtime) -> anyhow::Result<Work> {
-    let data_dir = config.data_dir.as_path();
-    let folder = || format!("failed to use {}", data_dir.join("instances").display());
-    for dead in run::find_dead(data_dir).with_context(folder)? {
-        run::bury(&context.pool, dead).await.context("failed to set free what a dead process held")?;
-    }
-    let instance = Instance::begin(data_dir).with_context(folder)?;
-    let running = {
-        let _entered = runtime.enter();
-        run::start(context, instance)
-    };
-    Ok(Work { running, runtime })
+/// Opens the public port, with the recorder behind it.
+async fn open_intake(
+    config: &Config,
+    database: &Database,
+    context: &run::Context,
+    clock: &Clock,
+    (tally, budget): (Arc<Tally>, Budget),
+) -> anyhow::Result<(Port, JoinHandle<()>)> {
+    let settings = few(config, RECORDER_CONNECTIONS);
+    let pool = database.recording_pool(&settings).await?;
+    let (recorder, recording) = Recorder::start(pool, &config.record, context.doorbell.clone());
+    let pool = database.pool("status", &settings).await?;
+    let (live, figures, clock) = (context.live.clone(), context.figures.clone(), clock.clone());
+    let intake = Intake { live, recorder, budget, tally, figures, pool, clock };
+    let bound = intake::bind(&config.intake, intake, config.shutdown.grace)
+        .with_context(|| format!("failed to listen for webhooks on {}", config.intake.listen))?;
+    Ok((Port::open(bound), recording))
 }
