@@ -1,4 +1,4 @@
-//! Debian's Chromium, driven through chromedriver by the few commands of WebDriver that walks need. Where there is none,
+//! Debian's Chromium, driven through chromedriver by the few commands of `WebDriver` that walks need. Where there is none,
 //! walks say so and pass.
 
 use std::{path::Path, process::Stdio, time::Duration};
@@ -16,7 +16,7 @@ use super::until::until;
 const DRIVER: &str = "/usr/bin/chromedriver";
 const BROWSER: &str = "/usr/bin/chromium";
 
-/// How WebDriver names an element.
+/// How `WebDriver` names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// One window.
