@@ -94,7 +94,9 @@ impl App {
         };
         let pool = database.operating_pool(&few(&config, OPERATOR_CONNECTIONS)).await?;
         let desk = Desk { pool, live: live.clone(), bell: context.doorbell.clone() };
-        tokio::spawn(operate::keep_working_bulks(desk.clone(), context.stop.clone()));
+        if role.works {
+            tokio::spawn(operate::keep_working_bulks(desk.clone(), context.stop.clone()));
+        }
         let writer = figures::Writer::start(&context.figures, database.pool("figures", &few(&config, 1)).await?);
         let figures = context.figures.clone();
         figures.expect(config.sources.keys(), config.destinations.keys());

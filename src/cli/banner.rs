@@ -82,7 +82,7 @@ impl Banner {
             }
         }
         if let Some(admin) = self.admin {
-            lines.push(format!("  operators      http://{}/metrics, /livez, /readyz", local_address(admin)));
+            lines.push(format!("  operators      http://{}/ (pages), /api/v1, /metrics, /livez, /readyz", local_address(admin)));
         }
         lines.extend(self.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
         lines.extend(self.access());
@@ -176,7 +176,7 @@ mod tests {
           database       an embedded PostgreSQL in data
           webhooks       http://127.0.0.1:8080/hooks/github
           webhooks       http://127.0.0.1:8080/hooks/shop
-          operators      http://127.0.0.1:8081/metrics, /livez, /readyz
+          operators      http://127.0.0.1:8081/ (pages), /api/v1, /metrics, /livez, /readyz
 
         warning: source shop has no route
 
