@@ -33,7 +33,7 @@ create function oncehook.error_shape(error text) returns text language sql immut
         '"[^"]*"|`[^`]*`|(?<![[:alnum:]])''[^'']*''', '"…"', 'g'),
         '\m((rcp|dlv|att)_[0-9a-z]{26}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\M', '<id>', 'gi'),
         '\m(0x[0-9a-f]+|(?=[a-f]*[0-9])[0-9a-f]{8,})\M', '<hex>', 'gi'),
-        '(?<![0-9.:])(?!\m[1-5][0-9][0-9]\M(?![.:]))[0-9]+', '#', 'g'), 300)
+        '(?<![0-9])(?!(?<![.:])\m[1-5][0-9][0-9]\M(?![.:]))[0-9]+', '#', 'g'), 300)
 $$;
 
 -- Names what dead letters have in common.
