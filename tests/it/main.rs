@@ -5,6 +5,11 @@
 
 mod access;
 mod answers;
+mod api_access;
+mod api_document;
+mod api_events;
+mod api_lists;
+mod api_orders;
 mod api_sources;
 mod auditing;
 mod browser_pictures;

@@ -7,7 +7,7 @@ use super::{
     order::{Order, instruction},
     path::{BulkId, In},
     problem::Problem,
-    query::Query,
+    query::{Nothing, Query},
     reason::{IdempotencyKey, Reason},
 };
 use crate::{
@@ -37,7 +37,7 @@ pub(super) async fn list(_: Signed, desk: web::Data<Desk>, query: Query<PageRequ
 #[utoipa::path(get, path = "/bulks/{bulk}", tag = "bulks", operation_id = "get_bulk",
     params(("bulk" = String, Path, format = "uuid", description = "Its id")),
     responses((status = 200, description = "The bulk", body = BulkProgress), Finding))]
-pub(super) async fn show(_: Signed, desk: web::Data<Desk>, bulk: In<BulkId>) -> Answer {
+pub(super) async fn show(_: Signed, desk: web::Data<Desk>, bulk: In<BulkId>, _: Query<Nothing>) -> Answer {
     Ok(HttpResponse::Ok().json(desk.bulk(&bulk.0.0).await?))
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn begin(order: Order<BulkRequest>, query: Query<DryRun>) -> An
     params(("bulk" = String, Path, format = "uuid", description = "Its id"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Where it stopped", body = BulkProgress), Ordering))]
-pub(super) async fn stop(order: Order<Reason>, bulk: In<BulkId>) -> Answer {
+pub(super) async fn stop(order: Order<Reason>, bulk: In<BulkId>, _: Query<Nothing>) -> Answer {
     let bulk = bulk.0.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {

@@ -8,7 +8,7 @@ use super::{
     path::{ConflictNumber, In},
     payload::{self, Form},
     problem::Problem,
-    query::Query,
+    query::{Nothing, Query},
     reason::{IdempotencyKey, Reason},
 };
 use crate::{
@@ -62,7 +62,7 @@ pub(super) async fn list(_: Signed, desk: web::Data<Desk>, query: Query<Conflict
 #[utoipa::path(get, path = "/conflicts/{conflict}", tag = "conflicts", operation_id = "get_conflict",
     params(("conflict" = i64, Path, minimum = 0, description = "Its number")),
     responses((status = 200, description = "The conflict", body = ConflictTexts), Reading))]
-pub(super) async fn show(_: Signed, desk: web::Data<Desk>, conflict: In<ConflictNumber>) -> Answer {
+pub(super) async fn show(_: Signed, desk: web::Data<Desk>, conflict: In<ConflictNumber>, _: Query<Nothing>) -> Answer {
     let story = desk.conflict(conflict.0.0).await?;
     let first = story.first.as_ref().map(payload::text_of).transpose()?;
     let other = payload::text_of(&story.other)?;
@@ -101,7 +101,7 @@ fn gone() -> OperateError {
     params(("conflict" = i64, Path, minimum = 0, description = "Its number"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "The new receipt and its deliveries", body = Replayed), Ordering))]
-pub(super) async fn promote(order: Order<Reason>, conflict: In<ConflictNumber>) -> Answer {
+pub(super) async fn promote(order: Order<Reason>, conflict: In<ConflictNumber>, _: Query<Nothing>) -> Answer {
     let conflict = conflict.0.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {

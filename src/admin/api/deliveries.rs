@@ -7,7 +7,7 @@ use super::{
     order::{Order, instruction},
     path::In,
     problem::Problem,
-    query::Query,
+    query::{Nothing, Query},
     reason::{IdempotencyKey, Reason},
 };
 use crate::{
@@ -30,7 +30,7 @@ pub(super) async fn list(_: Signed, desk: web::Data<Desk>, query: Query<Delivery
 #[utoipa::path(get, path = "/deliveries/{delivery}", tag = "deliveries", operation_id = "get_delivery",
     params(("delivery" = DeliveryRef, Path, description = "`dlv_…`")),
     responses((status = 200, description = "The delivery", body = FoundDelivery), Finding))]
-pub(super) async fn show(_: Signed, desk: web::Data<Desk>, delivery: In<DeliveryRef>) -> Answer {
+pub(super) async fn show(_: Signed, desk: web::Data<Desk>, delivery: In<DeliveryRef>, _: Query<Nothing>) -> Answer {
     Ok(HttpResponse::Ok().json(desk.delivery(delivery.0).await?))
 }
 
@@ -38,7 +38,7 @@ pub(super) async fn show(_: Signed, desk: web::Data<Desk>, delivery: In<Delivery
 #[utoipa::path(get, path = "/attempts/{attempt}", tag = "deliveries", operation_id = "get_attempt",
     params(("attempt" = AttemptId, Path, description = "`att_…`")),
     responses((status = 200, description = "The attempt", body = AttemptFacts), Finding))]
-pub(super) async fn attempt(_: Signed, desk: web::Data<Desk>, attempt: In<AttemptId>) -> Answer {
+pub(super) async fn attempt(_: Signed, desk: web::Data<Desk>, attempt: In<AttemptId>, _: Query<Nothing>) -> Answer {
     Ok(HttpResponse::Ok().json(desk.attempt(attempt.0).await?))
 }
 
@@ -72,7 +72,7 @@ fn only_dead(query: DeliveryQuery) -> Result<DeliveryQuery, Problem> {
     params(("delivery" = DeliveryRef, Path, description = "`dlv_…`"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn retry(order: Order<Reason>, delivery: In<DeliveryRef>) -> Answer {
+pub(super) async fn retry(order: Order<Reason>, delivery: In<DeliveryRef>, _: Query<Nothing>) -> Answer {
     let delivery = delivery.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {
@@ -86,7 +86,7 @@ pub(super) async fn retry(order: Order<Reason>, delivery: In<DeliveryRef>) -> An
     params(("delivery" = DeliveryRef, Path, description = "`dlv_…`"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn cancel(order: Order<Reason>, delivery: In<DeliveryRef>) -> Answer {
+pub(super) async fn cancel(order: Order<Reason>, delivery: In<DeliveryRef>, _: Query<Nothing>) -> Answer {
     let delivery = delivery.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {
@@ -100,7 +100,7 @@ pub(super) async fn cancel(order: Order<Reason>, delivery: In<DeliveryRef>) -> A
     params(("delivery" = DeliveryRef, Path, description = "`dlv_…`"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn discard(order: Order<Reason>, delivery: In<DeliveryRef>) -> Answer {
+pub(super) async fn discard(order: Order<Reason>, delivery: In<DeliveryRef>, _: Query<Nothing>) -> Answer {
     let delivery = delivery.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {

@@ -6,7 +6,7 @@ use super::{
     answers::{Looking, Ordering},
     order::{Order, instruction},
     problem::Problem,
-    query::Query,
+    query::{Nothing, Query},
     reason::{IdempotencyKey, UnblockRequest},
 };
 use crate::{
@@ -28,7 +28,7 @@ pub(super) async fn list(_: Signed, desk: web::Data<Desk>, query: Query<LaneQuer
 #[utoipa::path(post, path = "/lanes/unblock", tag = "lanes", operation_id = "unblock_lane", params(IdempotencyKey),
     request_body = UnblockRequest,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn unblock(order: Order<UnblockRequest>) -> Answer {
+pub(super) async fn unblock(order: Order<UnblockRequest>, _: Query<Nothing>) -> Answer {
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {
             desk.unblock_lane(&body.lane(), instruction(by, body.reason.as_deref())?).await

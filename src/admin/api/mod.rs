@@ -18,9 +18,7 @@ mod reason;
 mod receipts;
 mod setup;
 
-use actix_web::{
-    FromRequest, Handler, Resource, Responder, ResponseError as _, http::header, middleware::DefaultHeaders, web,
-};
+use actix_web::{FromRequest, Handler, Resource, Responder, ResponseError as _, web};
 
 pub use self::{
     conflicts::ConflictTexts, events::Feed, openapi::describe, overview::Me, problem::Problem, receipts::LookedUp,
@@ -29,11 +27,6 @@ pub use self::{
 /// Everything at `/api/v1`. Give it the [`Desk`](crate::operate::Desk), the [`Admin`](super::Admin) and the [`Feed`] as data.
 pub fn configure(config: &mut web::ServiceConfig) {
     let scope = web::scope("/api/v1")
-        .wrap(
-            DefaultHeaders::new()
-                .add((header::CACHE_CONTROL, "no-store"))
-                .add((header::X_CONTENT_TYPE_OPTIONS, "nosniff")),
-        )
         .configure(routes)
         .default_service(web::to(async || Problem::no_such_path().error_response()));
     config.service(scope);

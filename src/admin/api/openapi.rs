@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::{
-    answers::Looking, bulks, conflicts, deliveries, events, lanes, overview, problem::Problem, receipts, setup,
+    answers::Looking,
+    bulks, conflicts, deliveries, events, lanes, overview,
+    problem::Problem,
+    query::{Nothing, Query},
+    receipts, setup,
 };
 use crate::{admin::auth::Signed, operate::PAGE_LIMIT_MAX};
 
@@ -44,7 +48,7 @@ struct Document;
 /// This description
 #[utoipa::path(get, path = "/openapi.json", tag = "overview", operation_id = "get_openapi",
     responses((status = 200, description = "OpenAPI 3.1", content_type = "application/json"), Looking))]
-pub(super) async fn document(_: Signed) -> HttpResponse {
+pub(super) async fn document(_: Signed, _: Query<Nothing>) -> HttpResponse {
     HttpResponse::Ok().json(describe())
 }
 

@@ -3,7 +3,11 @@
 use actix_web::{HttpResponse, web};
 use chrono::{DateTime, Utc};
 
-use super::{answers::Looking, problem::Problem, query::Query};
+use super::{
+    answers::Looking,
+    problem::Problem,
+    query::{Nothing, Query},
+};
 use crate::{
     admin::{Admin, auth::Signed},
     operate::{AuditLine, AuditQuery, Desk, Page, Role, Stats, StatsQuery, Via},
@@ -43,7 +47,7 @@ pub struct Me {
 /// Who asks, and who answers
 #[utoipa::path(get, path = "/me", tag = "overview", operation_id = "get_me",
     responses((status = 200, description = "The operator and the appliance", body = Me), Looking))]
-pub(super) async fn me(signed: Signed, admin: web::Data<Admin>) -> HttpResponse {
+pub(super) async fn me(signed: Signed, admin: web::Data<Admin>, _: Query<Nothing>) -> HttpResponse {
     let Signed(operator) = signed;
     HttpResponse::Ok().json(Me {
         operator: operator.name,

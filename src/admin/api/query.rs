@@ -10,7 +10,10 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::form_urlencoded::{self, Serializer};
-use utoipa::{IntoParams, openapi::path::ParameterIn};
+use utoipa::{
+    IntoParams,
+    openapi::path::{Parameter, ParameterIn},
+};
 
 use super::problem::Problem;
 use crate::config::nearest;
@@ -27,6 +30,16 @@ impl<T: DeserializeOwned + IntoParams> FromRequest for Query<T> {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(read(request.query_string()).map(Self))
+    }
+}
+
+/// No parameters at all.
+#[derive(serde::Deserialize)]
+pub(super) struct Nothing {}
+
+impl IntoParams for Nothing {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        Vec::new()
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     path::In,
     payload::{self, Form, PayloadQuery},
     problem::Problem,
-    query::Query,
+    query::{Nothing, Query},
     reason::{Reason, ReplayRequest},
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) async fn list(_: Signed, desk: web::Data<Desk>, query: Query<ReceiptQ
 #[utoipa::path(get, path = "/receipts/{receipt}", tag = "receipts", operation_id = "get_receipt",
     params(("receipt" = ReceiptId, Path, description = "`rcp_…`")),
     responses((status = 200, description = "The receipt", body = ReceiptStory), Finding))]
-pub(super) async fn show(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>) -> Answer {
+pub(super) async fn show(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>, _: Query<Nothing>) -> Answer {
     Ok(HttpResponse::Ok().json(desk.receipt(receipt.0).await?))
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn payload(
 #[utoipa::path(get, path = "/receipts/{receipt}/why", tag = "receipts", operation_id = "explain_receipt",
     params(("receipt" = ReceiptId, Path, description = "`rcp_…`")),
     responses((status = 200, description = "The reasons", body = Why), Finding))]
-pub(super) async fn why(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>) -> Answer {
+pub(super) async fn why(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>, _: Query<Nothing>) -> Answer {
     Ok(HttpResponse::Ok().json(desk.why(receipt.0).await?))
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn why(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>
     params(("receipt" = ReceiptId, Path, description = "`rcp_…`")),
     responses((status = 200, description = "All of them, in order: the kind of the first is `first`",
         body = Page<LaterArrival>), Finding))]
-pub(super) async fn arrivals(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>) -> Answer {
+pub(super) async fn arrivals(_: Signed, desk: web::Data<Desk>, receipt: In<ReceiptId>, _: Query<Nothing>) -> Answer {
     let story = desk.receipt(receipt.0).await?;
     let first = LaterArrival {
         kind: "first".to_owned(),
@@ -90,7 +90,7 @@ pub(super) async fn arrivals(_: Signed, desk: web::Data<Desk>, receipt: In<Recei
     params(("receipt" = ReceiptId, Path, description = "`rcp_…`"), super::reason::IdempotencyKey),
     request_body = Option<ReplayRequest>,
     responses((status = 200, description = "What became of each delivery", body = Replayed), Ordering))]
-pub(super) async fn replay(order: Order<ReplayRequest>, receipt: In<ReceiptId>) -> Answer {
+pub(super) async fn replay(order: Order<ReplayRequest>, receipt: In<ReceiptId>, _: Query<Nothing>) -> Answer {
     let receipt = receipt.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {
@@ -104,7 +104,7 @@ pub(super) async fn replay(order: Order<ReplayRequest>, receipt: In<ReceiptId>) 
     params(("receipt" = ReceiptId, Path, description = "`rcp_…`"), super::reason::IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Its deliveries", body = Replayed), Ordering))]
-pub(super) async fn release(order: Order<Reason>, receipt: In<ReceiptId>) -> Answer {
+pub(super) async fn release(order: Order<Reason>, receipt: In<ReceiptId>, _: Query<Nothing>) -> Answer {
     let receipt = receipt.0;
     order
         .carry_out(StatusCode::OK, async move |desk, body, by| {

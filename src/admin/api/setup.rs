@@ -7,6 +7,7 @@ use super::{
     order::{Order, instruction},
     path::In,
     problem::Problem,
+    query::{Nothing, Query},
     reason::{IdempotencyKey, Reason},
 };
 use crate::{
@@ -25,7 +26,7 @@ fn all<T: serde::Serialize>(items: Vec<T>) -> Answer {
 /// All sources of the configuration, by name
 #[utoipa::path(get, path = "/sources", tag = "setup", operation_id = "list_sources",
     responses((status = 200, description = "All of them", body = Page<SourceLine>), Looking))]
-pub(super) async fn sources(_: Signed, desk: web::Data<Desk>) -> Answer {
+pub(super) async fn sources(_: Signed, desk: web::Data<Desk>, _: Query<Nothing>) -> Answer {
     all(desk.sources().await?)
 }
 
@@ -33,28 +34,28 @@ pub(super) async fn sources(_: Signed, desk: web::Data<Desk>) -> Answer {
 #[utoipa::path(get, path = "/sources/{source}", tag = "setup", operation_id = "get_source",
     params(("source" = String, Path, pattern = "^[a-z0-9][a-z0-9_-]{0,63}$", description = "Its name")),
     responses((status = 200, description = "The source", body = SourceLine), Finding))]
-pub(super) async fn source(_: Signed, desk: web::Data<Desk>, source: In<SourceName>) -> Answer {
+pub(super) async fn source(_: Signed, desk: web::Data<Desk>, source: In<SourceName>, _: Query<Nothing>) -> Answer {
     Ok(HttpResponse::Ok().json(desk.source(source.0.as_str()).await?))
 }
 
 /// All routes of the configuration, as written
 #[utoipa::path(get, path = "/routes", tag = "setup", operation_id = "list_routes",
     responses((status = 200, description = "All of them", body = Page<RouteLine>), Looking))]
-pub(super) async fn routes(_: Signed, desk: web::Data<Desk>) -> Answer {
+pub(super) async fn routes(_: Signed, desk: web::Data<Desk>, _: Query<Nothing>) -> Answer {
     all(desk.routes().await?)
 }
 
 /// All destinations of the configuration, by name
 #[utoipa::path(get, path = "/destinations", tag = "setup", operation_id = "list_destinations",
     responses((status = 200, description = "All of them", body = Page<DestinationLine>), Looking))]
-pub(super) async fn destinations(_: Signed, desk: web::Data<Desk>) -> Answer {
+pub(super) async fn destinations(_: Signed, desk: web::Data<Desk>, _: Query<Nothing>) -> Answer {
     all(desk.destinations().await?)
 }
 
 /// What is paused
 #[utoipa::path(get, path = "/pauses", tag = "setup", operation_id = "list_pauses",
     responses((status = 200, description = "All pauses", body = Page<Paused>), Looking))]
-pub(super) async fn pauses(_: Signed, desk: web::Data<Desk>) -> Answer {
+pub(super) async fn pauses(_: Signed, desk: web::Data<Desk>, _: Query<Nothing>) -> Answer {
     all(desk.pauses().await?)
 }
 
@@ -79,7 +80,7 @@ async fn resume(order: Order<Reason>, kind: Pausable, name: String) -> Answer {
     params(("route" = String, Path, pattern = "^[a-z0-9][a-z0-9_-]{0,63}$", description = "Its name"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn pause_route(order: Order<Reason>, name: In<RouteName>) -> Answer {
+pub(super) async fn pause_route(order: Order<Reason>, name: In<RouteName>, _: Query<Nothing>) -> Answer {
     pause(order, Pausable::Route, name.0.to_string()).await
 }
 
@@ -88,7 +89,7 @@ pub(super) async fn pause_route(order: Order<Reason>, name: In<RouteName>) -> An
     params(("route" = String, Path, pattern = "^[a-z0-9][a-z0-9_-]{0,63}$", description = "Its name"), IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn resume_route(order: Order<Reason>, name: In<RouteName>) -> Answer {
+pub(super) async fn resume_route(order: Order<Reason>, name: In<RouteName>, _: Query<Nothing>) -> Answer {
     resume(order, Pausable::Route, name.0.to_string()).await
 }
 
@@ -98,7 +99,7 @@ pub(super) async fn resume_route(order: Order<Reason>, name: In<RouteName>) -> A
         IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn pause_destination(order: Order<Reason>, name: In<DestinationName>) -> Answer {
+pub(super) async fn pause_destination(order: Order<Reason>, name: In<DestinationName>, _: Query<Nothing>) -> Answer {
     pause(order, Pausable::Destination, name.0.to_string()).await
 }
 
@@ -108,6 +109,6 @@ pub(super) async fn pause_destination(order: Order<Reason>, name: In<Destination
         IdempotencyKey),
     request_body = Option<Reason>,
     responses((status = 200, description = "Done", body = Changed), Ordering))]
-pub(super) async fn resume_destination(order: Order<Reason>, name: In<DestinationName>) -> Answer {
+pub(super) async fn resume_destination(order: Order<Reason>, name: In<DestinationName>, _: Query<Nothing>) -> Answer {
     resume(order, Pausable::Destination, name.0.to_string()).await
 }

@@ -1,5 +1,6 @@
 //! What the tests are written with.
 
+pub mod api;
 pub mod app;
 pub mod bench;
 pub mod caller;
@@ -24,6 +25,8 @@ pub mod own_cluster;
 pub mod parcel;
 pub mod process;
 pub mod recorders;
+pub mod scene;
+pub mod schema;
 pub mod script;
 pub mod sender;
 pub mod showcase;
