@@ -82,7 +82,10 @@ impl Banner {
             }
         }
         if let Some(admin) = self.admin {
-            lines.push(format!("  operators      http://{}/ (pages), /api/v1, /metrics, /livez, /readyz", local_address(admin)));
+            lines.push(format!(
+                "  operators      http://{}/ (pages), /api/v1, /metrics, /livez, /readyz",
+                local_address(admin)
+            ));
         }
         lines.extend(self.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
         lines.extend(self.access());

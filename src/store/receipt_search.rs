@@ -144,8 +144,9 @@ impl ReceiptCriteria {
             sql.push(if held { " and r.held_since is not null" } else { " and r.held_since is null" });
         }
         if let Some(unmatched) = self.unmatched {
+            // A subquery with a value is asked row by row. Of "exists" the planner may make a join that reads the whole table.
             sql.push(if unmatched { " and r.held_since is null and not" } else { " and" });
-            sql.push(" exists (select from oncehook.deliveries d where d.receipt_id = r.id)");
+            sql.push(" coalesce((select true from oncehook.deliveries d where d.receipt_id = r.id limit 1), false)");
         }
         if let Some(part) = &self.contains {
             sql.push(" and position(").push_bind(part.clone()).push(" in r.delivery_id) > 0");
@@ -157,7 +158,7 @@ impl ReceiptCriteria {
         if self.state.is_none() && self.route.is_none() && self.destination.is_none() {
             return;
         }
-        sql.push(" and exists (select from oncehook.deliveries d where d.receipt_id = r.id");
+        sql.push(" and (select true from oncehook.deliveries d where d.receipt_id = r.id");
         if let Some(state) = self.state {
             sql.push(" and d.state = ").push_bind(state.as_str());
         }
@@ -167,6 +168,6 @@ impl ReceiptCriteria {
         if let Some(destination) = &self.destination {
             sql.push(" and d.destination = ").push_bind(destination.clone());
         }
-        sql.push(")");
+        sql.push(" limit 1)");
     }
 }

@@ -135,7 +135,7 @@ async fn prometheus_gets_how_long_answers_and_deliveries_took_under_names_of_the
     ] {
         assert!(reply.text.contains(line), "{line}: {}", reply.text);
     }
-    assert!(!reply.text.contains("nobody"));
+    assert!(!reply.text.contains("\"nobody\""), "{}", reply.text);
 }
 
 #[tokio::test]

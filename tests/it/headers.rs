@@ -51,7 +51,13 @@ async fn each_answer_keeps_browsers_from_running_framing_and_keeping_it() {
 async fn the_sign_in_page_keeps_to_its_own_rules() {
     let app = TestApp::start_with_tokens("").await;
     let page = reply(app.visitor().get("/login?next=/receipts")).await.text;
-    for forbidden in ["<script", "<style", "style=", " onclick", " onsubmit", " onload", "http:", "https:"] {
+    let scripts = page.matches("<script").count();
+    assert_eq!(
+        page.matches("<script type=\"module\" src=\"/static/").count(),
+        scripts,
+        "a script of another kind in {page}"
+    );
+    for forbidden in ["<style", "style=", " onclick", " onsubmit", " onload", "http:", "https:"] {
         assert!(!page.contains(forbidden), "{forbidden} in {page}");
     }
     for needed in

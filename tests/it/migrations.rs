@@ -35,7 +35,7 @@ async fn migrators_at_the_same_time_make_one_schema() {
     }
     let mut connection = database.connect().await;
     let applied =
-        strings(&mut connection, "select version::text from oncehook._sqlx_migrations order by version").await;
+        strings(&mut connection, "select m.version::text from oncehook._sqlx_migrations m order by m.version").await;
     assert_eq!(applied[..2], ["1", "2"]);
     migrate(options).await.expect("a second time changes nothing");
 }
