@@ -100,14 +100,15 @@ pub async fn answer_request(
     status: i32,
     answer: &Value,
 ) -> Result<()> {
+    // As text: a value would go over the wire as jsonb, which sorts the members anew.
     sqlx::query!(
-        "update oncehook.operator_requests set status = $4, answer = $5
+        "update oncehook.operator_requests set status = $4, answer = $5::text::json
          where operator = $1 and key = $2 and began_at = $3 and status is null",
         key.operator,
         key.key,
         token,
         status,
-        answer,
+        answer.to_string(),
     )
     .execute(conn)
     .await?;

@@ -18,8 +18,7 @@ pub fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
 fn the_description_in_docs_is_that_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
     let now = serde_json::to_string_pretty(&describe()).unwrap() + "\n";
-    let blesses = option_env!("ONCEHOOK_BLESS").is_some() || std::env::vars().any(|(name, _)| name == "ONCEHOOK_BLESS");
-    if blesses {
+    if std::env::var_os("ONCEHOOK_BLESS").is_some() {
         fs::write(&path, &now).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();

@@ -105,7 +105,7 @@ async fn a_stream_goes_on_behind_the_receipt_that_was_seen_last() {
         assert_eq!(events.next_of("receipt").await["receipt"], last, "and nothing twice");
         sent.truncate(1);
         sent.extend([next, last]);
-        let all = app.viewer().see(&format!("/receipts?limit=500")).await;
+        let all = app.viewer().see("/receipts?limit=500").await;
         let mut ids: Vec<String> =
             all["items"].as_array().unwrap().iter().map(|l| l["receipt"].as_str().unwrap().to_owned()).collect();
         ids.reverse();

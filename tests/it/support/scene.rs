@@ -53,15 +53,13 @@ destination = "demo"
         assert_eq!(first.status, 200, "{}", first.text);
         app.run_until_idle().await;
         let receipt = first.text_of("receipt");
-        let other = app.sender().push("main");
-        let same_id = other.id("00000000-0000-0000-0000-000000000001");
+        let same_id = app.sender().push("main").id("00000000-0000-0000-0000-000000000001");
         assert_eq!(same_id.send().await.status, 200);
         assert_eq!(same_id.clone().body(r#"{"ref":"refs/heads/evil"}"#).send().await.status, 409);
         assert_eq!(same_id.send().await.status, 200);
         let body = r#"{"type":"order.paid","data":{"n":1}}"#;
         for _ in 0..2 {
-            let letter = app.sender().standard(body).source("watched");
-            assert_eq!(letter.send().await.status, 200);
+            assert_eq!(app.sender().standard(body).source("watched").send().await.status, 200);
         }
         app.run_until_idle().await;
         app.write_figures().await;
