@@ -30,7 +30,7 @@ impl Desk {
     /// the lane.
     ///
     /// # Errors
-    /// [`OperateError::NotFound`]; [`OperateError::Refused`] in another state; those of the database.
+    /// [`OperateError::NotFound`](super::OperateError::NotFound); [`OperateError::Refused`](super::OperateError::Refused) in another state; those of the database.
     pub async fn retry(&self, delivery: DeliveryRef, instruction: Instruction<'_>) -> Result<Changed> {
         let mut tx = self.pool.begin().await?;
         let from = delivery_state(&mut tx, delivery).await?;

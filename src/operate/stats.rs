@@ -114,7 +114,7 @@ impl Desk {
     /// Figures over a range of time. Processes write theirs about every 10 seconds.
     ///
     /// # Errors
-    /// [`OperateError::Invalid`] for a range that is none or longer than 31 days; those of the database.
+    /// [`OperateError::Invalid`](super::OperateError::Invalid) for a range that is none or longer than 31 days; those of the database.
     pub async fn stats(&self, query: &StatsQuery) -> Result<Stats> {
         let mut conn = self.pool.acquire().await?;
         let range = Range::of(query, figure_sums::now(&mut conn).await?)?;

@@ -1,7 +1,7 @@
 //! Finding receipts by filters, newest first. Takes filters, gives ids; `receipt_list` gives the lines for them.
 //!
 //! A page walks one index, the one of the most telling filter that is set, and looks at the other filters row by row: at most
-//! [`WALKED_MAX`] of them. The order of [`Path::of`] is that choice.
+//! [`WALKED_MAX`] of them. The order of `receipt_walk::Path::of` is that choice.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, Postgres, QueryBuilder};

@@ -1,4 +1,4 @@
-//! `/api/v1`: thin handlers over the [`Desk`](crate::operate::Desk), one file a noun. [`routes`] lists them all.
+//! `/api/v1`: thin handlers over the [`Desk`](crate::operate::Desk), one file a noun. `routes` lists them all.
 
 mod answers;
 mod body;

@@ -1,5 +1,5 @@
 //! The two pages of signing in: the form, and the detour of a link that came from elsewhere. How they look is the business of
-//! [`pages`](crate::admin::pages).
+//! `admin::pages`.
 
 use actix_web::{HttpResponse, http::StatusCode};
 
