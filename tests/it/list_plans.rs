@@ -39,7 +39,7 @@ fn receipts() -> Vec<(ReceiptCriteria, &'static str)> {
             "receipts_pkey",
         ),
         (ReceiptCriteria { source: text("rare"), ..none() }, "receipts_by_source"),
-        (ReceiptCriteria { source: text("github"), ..times }, "receipts_by_source"),
+        (ReceiptCriteria { source: text("github"), ..times }, "receipts_by_source|receipts_pkey"),
         (ReceiptCriteria { event_type: text("pull_request"), ..none() }, "receipts_by_type"),
         (ReceiptCriteria { event_type: text("push"), source: text("stripe"), ..none() }, "receipts_by_type"),
         (ReceiptCriteria { delivery_id: text("evt_5"), ..none() }, "receipts_identity"),
@@ -82,7 +82,8 @@ fn deliveries() -> Vec<(DeliveryCriteria, &'static str)> {
 }
 
 fn assert_walks(plan: &str, index: &str, what: &str) {
-    assert!(plan.contains(index), "{what} does not walk {index}:\n{plan}");
+    // Of two that are as good the planner takes one or the other, by what it sampled.
+    assert!(index.split('|').any(|index| plan.contains(index)), "{what} does not walk {index}:\n{plan}");
     assert!(!plan.contains("Seq Scan"), "{what} reads a table:\n{plan}");
 }
 
